@@ -11,15 +11,18 @@ Matplotlib. The same scene gives the same pictures.
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
@@ -28,6 +31,8 @@ from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.scene.scene import Scene
 from ukctrl.simulation.result.atomic_files import atomic_replace, output_folder
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
+from ukctrl.simulation.simulate import simulate
 from ukctrl_film.camera import Camera
 from ukctrl_film.captions import captions, clock_text, draw_captions
 from ukctrl_film.scene_renderer import MOST_POINTS, Picture, SceneRenderer, checked_size
@@ -53,8 +58,9 @@ DPI = 200
 """Points of a picture to the inch, in a PDF or SVG."""
 
 
+@explain_argument_errors
 def record(
-    shown: Scene | Result,
+    shown: Scene | Result | AnyScenario,
     path: AnyPath,
     *,
     fps: float = 30.0,
@@ -68,7 +74,8 @@ def record(
     """Write a film or a picture of a run, or of another scene, and return its path.
 
     Args:
-        shown: The run, or the scene.
+        shown: The run, or the scene; or a scenario, its name, or the path of its file, which is
+            run.
         path: Where to; its ending says what: a film (``.mp4``, ``.gif``, ``.webp``), or a picture
             (``.png``, ``.pdf``, ``.svg``) of the scene's end.
         fps: Pictures a second of a film.
@@ -91,6 +98,8 @@ def record(
             f"a film or picture ends in {quoted((*FILMS, *PICTURES))}; got "
             f"'{one_line(path.name, 60)}'."
         )
+    if not isinstance(shown, Scene | Result):
+        shown = simulate(as_scenario(shown, name="what is recorded"))
     scene = run_scene(shown) if isinstance(shown, Result) else shown
     if scene is None:
         raise InputError("this run ended as it began: there is nothing to see.")
@@ -119,7 +128,10 @@ def record(
     frames = _frames(painter, times, speed, progress)
     with output_folder("the film", path.parent), atomic_replace(path) as unfinished:
         if ending == ".mp4":
-            _mp4(unfinished, frames, fps)
+            # its index moves to the front at the end: FFmpeg opens it once more, by a name
+            with tempfile.NamedTemporaryFile(suffix=ending) as scratch:
+                _mp4(Path(scratch.name), frames, fps)
+                shutil.copyfileobj(scratch, unfinished)
         else:
             early = [painter.draw([time]) for time in _spread(scene, SAMPLES)]
             _moving(unfinished, ending, frames, fps, early)
@@ -212,7 +224,7 @@ def _mp4(path: Path, frames: Iterator[Picture], fps: float) -> None:
 
 
 def _moving(
-    path: Path, ending: str, frames: Iterator[Picture], fps: float, samples: Sequence[Picture]
+    file: BinaryIO, ending: str, frames: Iterator[Picture], fps: float, samples: Sequence[Picture]
 ) -> None:
     """Write a GIF or WebP that repeats; the colours of a GIF are those of some of its pictures."""
     import PIL.Image
@@ -229,7 +241,7 @@ def _moving(
     # A GIF counts hundredths of a second: rounded, so that the whole is as long as it should be.
     ends = np.round(np.arange(len(images) + 1) * 100.0 / fps) * 10.0
     images[0].save(
-        path, format=ending[1:].upper(), save_all=True, append_images=images[1:], loop=0,
+        file, format=ending[1:].upper(), save_all=True, append_images=images[1:], loop=0,
         duration=np.diff(ends).astype(int).tolist(), **more,
     )  # fmt: skip
 
@@ -269,7 +281,7 @@ def _picture(
     return path
 
 
-def _page(picture: Picture, texts: Sequence[Any], path: Path, kind: str) -> None:
+def _page(picture: Picture, texts: Sequence[Any], file: BinaryIO, kind: str) -> None:
     """Write a picture into a PDF or SVG, with its words as text."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -289,4 +301,4 @@ def _page(picture: Picture, texts: Sequence[Any], path: Path, kind: str) -> None
                 fontsize=word.size * 72.0 / DPI, ha=horizontal[word.anchor[0]],
                 va=vertical[word.anchor[1]],
             )  # fmt: skip
-        figure.savefig(path, format=kind, dpi=DPI)
+        figure.savefig(file, format=kind, dpi=DPI)

@@ -31,8 +31,8 @@ def reproduce(paper: str | None, out: Path | None, quiet: bool, as_json: bool) -
         InputError: There is no such paper, or the folder cannot be written to.
     """
     keys = [] if paper is None else [check_key(paper)]
-    out_dir = out or Path("out") / "-".join(["reproduce", *keys])
-    with interruptible(recompute.__code__) as stop, output_folder(out_dir) as folder:
+    name = "-".join(["reproduce", *keys])
+    with interruptible(recompute.__code__) as stop, output_folder(out, name) as folder:
         with spinner(quiet or as_json) as progress:
             reproduction = recompute(keys, progress=stop.checked(progress))
         stop.block()

@@ -222,20 +222,20 @@ def test_messages_begin_with_the_name_of_the_scenario():
 
 def test_a_folder_that_was_made_for_nothing_is_taken_away_again(here):
     Path("old").mkdir()
-    with pytest.raises(InputError), output_folder(Path("old/new/inner")) as folder:  # noqa: PT012
+    with pytest.raises(InputError), output_folder(Path("old/new/inner"), "x") as folder:  # noqa: PT012
         (folder / "empty").touch()
         (folder / "below").mkdir()
         raise InputError("refused.")
     assert os.listdir("old") == []
-    with output_folder(Path("old/new/inner")) as folder:
+    with output_folder(Path("old/new/inner"), "x") as folder:
         (folder / "below").mkdir()
         (folder / "below/result").write_text("x", encoding="utf-8")
         (folder / "empty").touch()
     assert sorted(os.listdir("old/new/inner")) == ["below", "empty"]
-    with output_folder(Path("old/new/other")) as folder:
+    with output_folder(Path("old/new/other"), "x") as folder:
         folder.touch()
     assert os.listdir("old/new") == ["inner"]
-    with output_folder(Path("old")) as folder:  # which was there before
+    with output_folder(Path("old"), "x") as folder:  # which was there before
         (folder / "empty").touch()
     assert sorted(os.listdir("old")) == ["empty", "new"]
 

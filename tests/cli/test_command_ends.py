@@ -134,14 +134,19 @@ def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
 
 def test_how_a_gain_in_closed_form_is_chosen(ends, monkeypatch):
     saved, asked = [], []
-    choice = SimpleNamespace(save=saved.append, to_dict=lambda: {"kappa": 2.0})
+
+    def save(folder):
+        saved.append(folder)
+        (folder / "card").write_text("x", encoding="utf-8")
+
+    choice = SimpleNamespace(save=save, to_dict=lambda: {"kappa": 2.0})
     of = "ukctrl_laws.fuzzy.fuzzy_gain_design.FuzzyGainDesign.of"
     monkeypatch.setattr(of, lambda *given: asked.append(given[1]) or choice)
     code, said = ends("tune", MASSES, "--fuzzy", "price=1", "--json")
     assert (code, json.loads(said.out), said.err) == (0, {"kappa": 2.0}, "")
     assert asked == ["price=1"]
     assert saved == [Path("out") / f"{MASSES}-tune"]
-    assert saved[0].is_dir()
+    assert (saved[0] / "card").is_file()
     assert ends("tune", MASSES, "--fuzzy", "price=1", "--quiet", "-o", "here")[1].out == ""
     assert saved[1] == Path("here")
 

@@ -144,6 +144,7 @@ def test_the_scenario_is_looked_up_beside_the_file(monkeypatch, tmp_path):
             "no key of \\[study\\] named 'repeat'",
         ),
         (f"scenario = '{MASSES}'\ntrust = true", "no key of \\[study\\] named 'trust'"),
+        (f"scenario = '{MASSES}'\ncluster = 'tcp://1.2.3.4:1'", "no key of .* named 'cluster'"),
         (f"scenario = '{MASSES}'\nn = 2.5", r"n must be a whole number; got 2\.5"),
         (f"scenario = '{MASSES}'\nisolated = 1", "isolated must be true or false; got 1"),
         (f"scenario = '{MASSES}'\ntimeout = 'long'", "timeout must be a number; got 'long'"),

@@ -5,7 +5,9 @@
     python tests/hostile/fuzz.py --again 7:123           # one of them, and what it prints
 
 An input that takes long is interrupted, as by Ctrl-C, which is no fault; one that does not end then
-is. What an input may read is not judged but by the secret; what it writes must lie in its folder.
+is. Times are those of the processor, so that other work on the machine is no fault of ours, and
+lines of progress, which go by the clock on the wall, are no messages. What an input may read is not
+judged but by the secret; what it writes must lie in its folder.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 from strange import FLAG, SECRET, Source, make
@@ -36,8 +38,10 @@ PATIENCE = 30
 """After so much time of the processor an input is interrupted [s]."""
 GRACE = 20
 """So much it may then take to end [s]."""
-BUSY = 10
-"""How many times longer all of it may take where other work shares the processor, or asleep."""
+ASLEEP = 300
+"""So long it may wait for something that is no processor [s]."""
+PROGRESS = re.compile(r"ukctrl: \d+ of \d+(, .* left)?$")
+"""What a sweep prints now and then where there is no terminal."""
 MEMORY = 2500
 """So much memory a process may have [MB]; without strange input it has less than 500."""
 DEVICES = ("/dev/null", "/dev/shm/", "/dev/tty")
@@ -91,7 +95,7 @@ class Watch:
 
 def faults_of(code: object, printed: str, complaint: str, folder: Path) -> Iterator[str]:
     """Yield what is wrong with how a command ended and with what it left."""
-    lines = complaint.splitlines()
+    lines = [line for line in complaint.splitlines() if not PROGRESS.match(line)]
     if code not in (0, 1, 2):
         yield f"exit {code}: {complaint[-200:]}"
     if code == 2 and (len(lines) != 1 or not lines[0].startswith("ukctrl: ")):
@@ -116,6 +120,33 @@ def faults_of(code: object, printed: str, complaint: str, folder: Path) -> Itera
             yield f"a script in {path.name}"
 
 
+class Times(NamedTuple):
+    """What a process has done until now [s]; it does not sleep while others have the processor."""
+
+    computed: float
+    asleep: float
+
+    @staticmethod
+    def of(process: int) -> Times:
+        queued, known = 0, psutil.Process(process)
+        for thread in Path(f"/proc/{process}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                queued += int(thread.read_text().split()[1])
+        computed = sum(known.cpu_times()[:2])
+        return Times(computed, time.time() - known.create_time() - computed - 1e-9 * queued)
+
+    def since(self, earlier: Times) -> Times:
+        return Times(self.computed - earlier.computed, self.asleep - earlier.asleep)
+
+
+def watch_over(began: Times) -> None:
+    """Interrupt this process once it has slept too long."""
+    if Times.of(os.getpid()).since(began).asleep > ASLEEP:
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        signal.alarm(PATIENCE)
+
+
 def tried(good: Source, seed: int, number: int, base: Path, watch: Watch) -> dict[str, Any]:
     """Give one strange input to `ukctrl`, in this process; return what came of it."""
     from ukctrl.cli import main
@@ -125,11 +156,12 @@ def tried(good: Source, seed: int, number: int, base: Path, watch: Watch) -> dic
     strange = make(good, seed, number, folder)
     os.chdir(folder)
     watch.faults.clear()
-    began = time.monotonic()
+    began = Times.of(os.getpid())
+    signal.signal(signal.SIGALRM, lambda *_: watch_over(began))
     with caught(place) as said:
         watch.inside = (str(base.resolve()), os.environ["NUMBA_CACHE_DIR"], *DEVICES)
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
-        signal.alarm(BUSY * PATIENCE)
+        signal.alarm(PATIENCE)
         try:
             main(list(strange.argv))
         except SystemExit as ended:
@@ -143,7 +175,7 @@ def tried(good: Source, seed: int, number: int, base: Path, watch: Watch) -> dic
     faults = [*dict.fromkeys(watch.faults), *faults_of(code, *said, folder)]
     os.chdir(base)
     shutil.rmtree(place, ignore_errors=True)
-    seconds = time.monotonic() - began
+    seconds = Times.of(os.getpid()).since(began).computed
     words = [word[:200] for word in strange.argv]
     return {"kind": strange.kind, "argv": words, "code": code, "faults": faults,
             "seconds": seconds, "said": said}  # fmt: skip
@@ -174,8 +206,7 @@ def work(good: Source, seed: int, numbers: Sequence[int], base: Path) -> None:
     """Try inputs one after the other, and say so on the standard output."""
     say = os.fdopen(os.dup(1), "w", buffering=1)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell began it by &
-    for number in (signal.SIGPROF, signal.SIGALRM):
-        signal.signal(number, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     watch = Watch()
     for number in numbers:
         print(json.dumps({"begins": number}), file=say)
@@ -192,7 +223,7 @@ class Tester:
 
     def begin(self) -> None:
         """Start the process, which goes on with what is left."""
-        self.at, self.since, self.spent, self.rest = -1, time.monotonic(), 0.0, b""
+        self.at, self.began, self.rest = -1, Times(0.0, 0.0), b""
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--work", *self._start],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
@@ -212,9 +243,8 @@ class Tester:
     def heard(self, line: bytes) -> dict[str, Any] | None:
         """Take a line that the process printed; return the result, where it is one."""
         said: dict[str, Any] = json.loads(line)
-        self.since = time.monotonic()
         with contextlib.suppress(psutil.NoSuchProcess):
-            self.spent = sum(psutil.Process(self.process.pid).cpu_times()[:2])
+            self.began = Times.of(self.process.pid)
         if "begins" in said:
             self.at = said["begins"]
             return None
@@ -223,11 +253,10 @@ class Tester:
 
     def failing(self) -> str:
         """Return why the process must be ended: an empty text where it need not."""
-        longest = PATIENCE + GRACE
         with contextlib.suppress(OSError, IndexError, psutil.NoSuchProcess):
-            spent = sum(psutil.Process(self.process.pid).cpu_times()[:2]) - self.spent
-            asleep = time.monotonic() - self.since > BUSY * longest
-            if self.at >= 0 and (spent > longest or asleep):
+            taken = Times.of(self.process.pid).since(self.began)
+            too_long = taken.computed > PATIENCE + GRACE or taken.asleep > 2 * ASLEEP
+            if self.at >= 0 and too_long:
                 return "hangs"
             text = Path(f"/proc/{self.process.pid}/status").read_text()
             if int(text.split("VmRSS:")[1].split()[0]) > 1000 * MEMORY:

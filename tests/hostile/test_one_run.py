@@ -93,20 +93,23 @@ def test_what_a_killed_process_left_unfinished_goes_and_what_another_writes_stay
     hold = (
         "import sys, time; from pathlib import Path\n"
         "from ukctrl.simulation.result.atomic_files import atomic_replace\n"
-        "with atomic_replace(Path(sys.argv[1])) as path: print(path, flush=True); time.sleep(60)"
+        "with atomic_replace(Path(sys.argv[1])): print(flush=True); time.sleep(60)"
     )
     writers = [
         subprocess.Popen([sys.executable, "-c", hold, tmp_path / name], stdout=subprocess.PIPE)
         for name in ("dead.nc", "alive.nc")
     ]
     try:
-        left = [os.path.basename(writer.stdout.readline().decode().strip()) for writer in writers]
+        for writer in writers:
+            assert writer.stdout.readline() == b"\n"
+        (alive,) = tmp_path.glob(f".alive.nc.*{UNFINISHED}")
+        (dead,) = tmp_path.glob(f".dead.nc.*{UNFINISHED}")
         writers[0].kill()
         writers[0].wait()
         os.mkfifo(tmp_path / f".pipe{UNFINISHED}")  # does not block, wherever it is from
-        assert set(left) < set(os.listdir(tmp_path))
+        assert dead.exists()
         write_atomically(tmp_path / "other.json", b"{}")
-        assert sorted(os.listdir(tmp_path)) == sorted([left[1], "other.json"])
+        assert sorted(os.listdir(tmp_path)) == sorted([alive.name, "other.json"])
     finally:
         for writer in writers:
             writer.kill()

@@ -114,8 +114,7 @@ def analyze(
     from ukctrl.analysis.linear import designed, equilibria, largest_period
     from ukctrl.analysis.linear.linear_page import write_analysis
 
-    out_dir = out or Path("out") / f"analyze-{file_name(chosen.name)}"
-    with output_folder(out_dir) as folder:
+    with output_folder(out, f"analyze-{file_name(chosen.name)}") as folder:
         with prefix_errors(scenario):
             design = None if terms is None else designed(chosen, terms)
             chosen = chosen if design is None else chosen.replace(design.gains)
@@ -160,7 +159,6 @@ def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     title = f"{table.get('title') or table.get('kind')}, {design.terms}"
     content = card_text(table, title=title, source=table.get("source") or "ukctrl")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.encode())
     except OSError as error:
         raise InputError(f"--card '{path}' cannot be written: {error.strerror}.") from None

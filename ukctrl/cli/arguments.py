@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.errors import InputError, UkctrlError, UnknownName
+from ukctrl.core.files.output_folders import open_folder, output_root
 
 if TYPE_CHECKING:
     from ukctrl.control.error_dynamics_spec import ErrorSpec
@@ -157,15 +158,27 @@ def prefix_errors(scenario: str) -> Iterator[None]:
         raise InputError(f"{scenario}: {str(error).removeprefix('scenario: ')}") from None
 
 
+class StudyFolder(type(Path())):  # type: ignore[misc]
+    """Folder that a study file names: below the working folder, and reached through no link."""
+
+
 @contextlib.contextmanager
-def output_folder(path: Path) -> Iterator[Path]:
-    """Yield the folder of `make_folder`, and take away again what was made for nothing.
+def output_folder(out: Path | None, name: str) -> Iterator[Path]:
+    """Yield the folder of a command, and take away again what was made for nothing.
 
     So that a command that is refused, or stopped before there is anything to keep, leaves none.
+
+    Args:
+        out: What ``--out`` names; absent: ``out/NAME`` below the working folder, where both may be
+            somebody else's, and so no links.
+        name: Of what is written.
     """
+    path = Path("out") / name if out is None else Path(out)
+    given = Path() if out is None or isinstance(out, StudyFolder) else None
     new_folders = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
     try:
-        yield make_folder(path)
+        with output_root(make_folder(path, given), given):
+            yield path
     finally:
         _remove_empty(new_folders)
 
@@ -182,8 +195,12 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def make_folder(path: Path) -> Path:
+def make_folder(path: Path, given: Path | None = None) -> Path:
     """Make the folder that ``--out`` names, before the work whose results it is for.
+
+    Args:
+        path: The folder.
+        given: What somebody has named of it, as for `output_root`.
 
     Raises:
         InputError: It cannot be made, or nothing can be written to it.
@@ -191,7 +208,8 @@ def make_folder(path: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise InputError(f"--out must be a folder; '{path}' is a file.")
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        with open_folder(path, given):
+            pass
     except OSError as error:
         raise InputError(f"--out '{path}' cannot be made: {error.strerror}.") from None
     except ValueError as error:  # such as a NUL in the name

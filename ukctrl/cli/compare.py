@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -116,12 +115,11 @@ def compare(
     about_tuning |= {"subject-to": subject_to, "ensemble": ensemble}
     budget = _parse_budget(tune, levels, factors, about_tuning)
     fronts = _parse_front(front, over, points)
-    out_dir = out or Path("out") / f"{file_name(base.name)}-compare"
     stopping = interruptible()
     with (
         job_options(cluster, jobs) as where,
         stopping as stop,
-        output_folder(out_dir) as folder,
+        output_folder(out, f"{file_name(base.name)}-compare") as folder,
         SimulationJournal(folder / "runs.jsonl") as journal,
     ):
         shown = progress_bar(base.title, quiet or as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -55,8 +54,8 @@ def export(
     from ukctrl.simulation.export.export_controller import export_controller
     from ukctrl.simulation.simulate import simulate
 
-    out_dir = out or Path("out") / f"{file_name(chosen.name)}-export"
-    with interruptible() as stop, output_folder(out_dir) as folder:
+    name = f"{file_name(chosen.name)}-export"
+    with interruptible() as stop, output_folder(out, name) as folder:
         with prefix_errors(scenario), run_progress(chosen.title, quiet or as_json) as callbacks:
             progress, planning = map(stop.checked, callbacks)
             result = simulate(chosen, progress=progress, planning=planning)

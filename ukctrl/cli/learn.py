@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import import_command, load_scenario
+from ukctrl.cli.arguments import import_command, load_scenario, output_folder
 from ukctrl.cli.options import (
     ControllerOption,
     Format,
@@ -78,7 +77,7 @@ def learn(
 ) -> None:
     """Repeat a scenario, learn from each trial, and write the law with what it has learnt."""
     base = load_scenario(scenario, controller, changes, trust)
-    folder = out or Path("out") / f"{file_name(base.name)}-learn"
     learning = {"trials": trials, "gain": gain, "cutoff": cutoff, "lead": lead}
     command = import_command("ukctrl_laws.learning.command")
-    command.learn(base, scenario, learning, folder, quiet, as_json)
+    with output_folder(out, f"{file_name(base.name)}-learn") as folder:
+        command.learn(base, scenario, learning, folder, quiet, as_json)

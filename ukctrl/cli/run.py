@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
@@ -43,8 +41,7 @@ def run(
     from ukctrl.simulation.assemble.scenario_robots import true_robot
     from ukctrl.simulation.simulate import simulate
 
-    out_dir = out or Path("out") / file_name(chosen.name)
-    with interruptible() as stop, output_folder(out_dir) as folder:
+    with interruptible() as stop, output_folder(out, file_name(chosen.name)) as folder:
         with prefix_errors(scenario), run_progress(chosen.title, quiet or as_json) as callbacks:
             progress, planning = map(stop.checked, callbacks)
             robot = true_robot(chosen.robot)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from ukctrl.cli.arguments import StudyFolder
 from ukctrl.core.errors import InputError, unknown_name
 
 STUDY_COMMANDS = {
@@ -21,8 +22,9 @@ STUDY_COMMANDS = {
 }
 """The commands whose scenario may be a study file, each with the parameters that its help leaves to
 the file: what is decided once for a study, and not from call to call."""
-COMMAND_LINE_ONLY = ("as_json", "quiet", "resume", "trust")
-"""What is said of one call, by whoever makes it: a file cannot ask that its code be trusted."""
+COMMAND_LINE_ONLY = ("as_json", "cluster", "quiet", "resume", "trust")
+"""What is said of one call, by whoever makes it: a file cannot ask that its code be trusted, nor
+that its work go to a scheduler, whose answers are pickles."""
 
 
 def with_study_file(command: Callable[..., None], of_file: str) -> Callable[..., None]:
@@ -126,7 +128,11 @@ def _converted(key: str, value: Any, kind: Any) -> Any:
         ok = all(isinstance(text, str | int | float) for text in texts)
         words = [str(text) for text in texts]
         result = (
-            words if wanted == list[str] else Path(words[0]) if wanted is Path else ",".join(words)
+            words
+            if wanted == list[str]
+            else StudyFolder(words[0])
+            if wanted is Path
+            else ",".join(words)
         )
     if not ok:
         name = {bool: "true or false", int: "a whole number", float: "a number"}

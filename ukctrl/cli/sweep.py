@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -104,9 +103,12 @@ def sweep(
     from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
     from ukctrl.studies.sweep_analysis.study_page import empty_report, report
 
-    where = out or Path("out") / f"{file_name(base.name)}-sweep"
     stopping = interruptible()
-    with job_options(cluster, jobs) as resources, stopping as stop, output_folder(where) as folder:
+    with (
+        job_options(cluster, jobs) as resources,
+        stopping as stop,
+        output_folder(out, f"{file_name(base.name)}-sweep") as folder,
+    ):
         shown = sweep_progress(base.title, quiet or as_json)
         with prefix_errors(scenario), shown as progress:
             study = run_sweep(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,12 +101,13 @@ def tune(
 ) -> None:
     """Search for the gains of a controller by simulation, and write them as a card."""
     base = load_scenario(scenario, controller, changes, trust)
-    folder = out or Path("out") / f"{file_name(base.name)}-tune"
+    folder_name = f"{file_name(base.name)}-tune"
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
         command = import_command("ukctrl_laws.fuzzy.command")
-        command.tune(base, scenario, fuzzy, folder, quiet, as_json)
+        with output_folder(out, folder_name) as folder:
+            command.tune(base, scenario, fuzzy, folder, quiet, as_json)
         raise typer.Exit(0)
     from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller
@@ -125,7 +125,11 @@ def tune(
         searches=1 if searches is None else searches,
     )
     stopping = interruptible()
-    with job_options(cluster, jobs) as resources, stopping as stop, output_folder(folder):
+    with (
+        job_options(cluster, jobs) as resources,
+        stopping as stop,
+        output_folder(out, folder_name) as folder,
+    ):
         shown = progress_bar(base.title, quiet or as_json, "simulations")
         with prefix_errors(scenario), shown as progress:
             tuned = tune_controller(

@@ -8,7 +8,6 @@ import inspect
 import itertools
 import json
 import re
-import shutil
 import textwrap
 import typing
 import warnings
@@ -18,6 +17,8 @@ from typing import Any
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files import catalog
+from ukctrl.core.files.output_folders import output_root
+from ukctrl.simulation.result.atomic_files import write_atomically
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -39,16 +40,14 @@ def create_workspace(directory: Path) -> list[Path]:
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise InputError(f"'{directory}' must be a new or empty folder; it is not.")
-    created = []
     try:
-        for name in WORKSPACE_FILES:
-            path = directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(catalog.root() / "workspace" / name, path)
-            created.append(path)
+        with output_root(directory):
+            for name in WORKSPACE_FILES:
+                template = catalog.root() / "workspace" / name
+                write_atomically(directory / name, template.read_bytes())
     except OSError as error:
         raise InputError(f"'{directory}' cannot be made: {error.strerror}.") from None
-    return created
+    return [directory / name for name in WORKSPACE_FILES]
 
 
 def json_schema(kind: str) -> dict[str, Any]:

@@ -287,7 +287,7 @@ class Controller(abc.ABC):
     """A control law with its gains, as a user writes it."""
 
     needs_servo: ClassVar[bool] = True
-    """Whether it is for servo constraints: a scenario must then have some, and else none."""
+    """Whether it is for servo constraints: a scenario must then have some."""
     needs_grip: ClassVar[bool] = True
     """Whether the inputs must accelerate the servo rows at once, without springs in between."""
     assumed: ClassVar[tuple[str, ...]] = ()

@@ -1,7 +1,9 @@
 """What does everything stand on? Errors, files and units, formulas, compiled linear algebra.
 
 In order: ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
-``message_text`` (what messages quote), ``subprocess_safety`` (their modules, their memory),
+``message_text`` (what messages quote), ``arguments`` and
+``argument_errors`` (of another type, or with labels),
+``python_function`` (in place of a part), ``subprocess_safety`` (their modules, their memory),
 ``suppressed_warnings`` (without warnings), ``version``, ``lazy_names`` (on first use);
 ``tie_breaking`` (the first among equals), ``kind_registry`` (of a part, a file each),
 ``entry_points`` (of parts elsewhere), ``verdict``;

@@ -31,6 +31,10 @@ class UnknownName(InputError):
     """A name does not exist where it was looked up."""
 
 
+class ArgumentError(InputError, TypeError):
+    """An argument is of a type that the function does not take."""
+
+
 class ExpressionError(InputError):
     """A formula in text is outside the language or cannot be differentiated."""
 
@@ -108,7 +112,7 @@ def quoted(names: Iterable[str]) -> str:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` when one known name is close, else nothing."""
-    close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), list(candidates), n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else "."
 
 

@@ -13,6 +13,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from ukctrl.core.arguments import by_name, labels_of
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.syntax import MAX_LENGTH
 from ukctrl.core.expression.units import constant_value
@@ -129,6 +130,7 @@ class PerElement(FieldReader):
     """What each number must be."""
 
     def read(self, value: object) -> float | tuple[float, ...] | dict[str, float]:
+        value = by_name(value)
         if isinstance(value, Mapping):
             return {str(name): self.quantity.read(item) for name, item in value.items()}
         if isinstance(value, list | tuple):
@@ -210,6 +212,12 @@ class ListSize:
         Raises:
             InputError: It is not a list, or it has too few or too many items.
         """
+        labels = None if isinstance(value, Mapping) else labels_of(value)
+        if labels is not None and labels != list("xyz"):
+            raise InputError(
+                f"must be a list; got numbers labelled {', '.join(labels)}, whose order is none. "
+                "Give them in order (.tolist())."
+            )
         # iterable as well, but nobody means their items, or not in an order
         if isinstance(value, str | bytes | Mapping | set | frozenset) or not isinstance(
             value, Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Annotated, Any, Union
 
@@ -64,6 +64,18 @@ def union_of_kinds(classes: dict[str, type], *notes: Any) -> Any:
     return Annotated[(Union[tuple(classes.values())], Field(discriminator="kind"), *notes)]  # noqa: UP007
 
 
-def accept_instances(base: type) -> WrapValidator:
-    """Return what takes an object made in Python as it is, even of a class not in the union."""
-    return WrapValidator(lambda value, read: value if isinstance(value, base) else read(value))
+def accept_instances(
+    base: type, convert: Callable[[Any], Any] = lambda value: value
+) -> WrapValidator:
+    """Return what takes an object made in Python as it is, even of a class not in the union.
+
+    Args:
+        base: Its class.
+        convert: Makes one of something else that stands for it, and returns all others as they are.
+    """
+
+    def accept(value: Any, read: Callable[[Any], Any]) -> Any:
+        converted = convert(value)
+        return converted if isinstance(converted, base) else read(value)
+
+    return WrapValidator(accept)

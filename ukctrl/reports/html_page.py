@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ukctrl.core.files.output_folders import remove_file
 from ukctrl.core.number_text import first_sentence
 from ukctrl.core.version import installed_version
 from ukctrl.reports.plot import figure_files
@@ -99,9 +100,8 @@ def write_page(
     with output_folder(subject, folder):
         for name in (f"{name}.{form}" for name in set(names) for form in figure_files.FORMATS):
             if name not in contents:
-                (folder / name).unlink(missing_ok=True)
+                remove_file(folder / name)
         for name, content in contents.items():
-            (folder / name).parent.mkdir(exist_ok=True)
             write_atomically(folder / name, with_run_id(name, content, run_id))
     return folder / list(texts)[-1]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses as dc
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,14 @@ from numpy.typing import ArrayLike
 from ukctrl.core.errors import unknown_name
 from ukctrl.reports import html_page, plot, run_page
 from ukctrl.reports.plot import series, style
-from ukctrl.reports.report_table import ReportTable
+from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.reports.scene.robot_scene import robot_scene
 from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.reports.visual.build_visuals import build_visuals
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,8 +34,13 @@ if TYPE_CHECKING:
     from ukctrl.reports.visual.visual_model import VisualModel
 
 
-def html(shown: Result | Robot) -> str:
-    """Return the card of a robot, or of a run: its page in a frame."""
+def html(shown: Result | Robot | Scenario) -> str:
+    """Return the card of a robot, of a scenario, or of a run: its page in a frame."""
+    if isinstance(shown, Scenario):
+        rows = ReportTable.from_rows(
+            [TableColumn("key", "text"), TableColumn("value", "text")], _settings(shown)
+        )
+        return card(shown.title, f"Scenario {shown.name}".strip(), table=rows)
     if isinstance(shown, Robot):
         count = len(shown.passive)
         return card(
@@ -43,6 +51,25 @@ def html(shown: Result | Robot) -> str:
         )
     scene = html_page.embed_scene(run_scene(shown))
     return _frame(shown.title, run_page.html(shown, run_page.page_figures(shown), scene))
+
+
+def _settings(part: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what a part of a scenario says by its path, without what is left at its default."""
+    for field in dc.fields(part):
+        value, key = getattr(part, field.name), f"{path}{field.name}"
+        usual = field.default if field.default_factory is dc.MISSING else field.default_factory()
+        entries = value if isinstance(value, tuple) else ()
+        if field.name in ("title", "name") or (field.name != "kind" and value == usual):
+            continue
+        if isinstance(value, Robot):
+            yield key, value.name
+        elif dc.is_dataclass(value):
+            yield from _settings(value, f"{key}.")
+        elif any(map(dc.is_dataclass, entries)):
+            for number, entry in enumerate(entries):
+                yield from _settings(entry, f"{key}.{getattr(entry, 'name', '') or number}.")
+        else:
+            yield key, value if isinstance(value, str) else repr(value)
 
 
 def look(robot: Robot) -> VisualModel:

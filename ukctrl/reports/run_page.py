@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import duration, number, sentence, si, si_prefix, unit_text
 from ukctrl.core.tie_breaking import first_largest
@@ -43,6 +45,7 @@ class KeyNumber(NamedTuple):
     note: str = ""
 
 
+@explain_argument_errors
 def write_report(result: Result, directory: AnyPath, robot: Robot | None = None) -> Path:
     """Write `report.html` and its figures as PNG files, each in one atomic step.
 
@@ -59,6 +62,7 @@ def write_report(result: Result, directory: AnyPath, robot: Robot | None = None)
     Raises:
         InputError: The directory cannot be written to.
     """
+    result = expect("result", result, Result, "which simulate returns")
     images = page_figures(result)
     scene = html_page.embed_scene(run_scene(result, robot))
     texts = {"report.html": html(result, images, scene)}

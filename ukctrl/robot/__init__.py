@@ -13,7 +13,7 @@ from ukctrl.robot.frame_site import Site
 from ukctrl.robot.model_audit import ModelDiagnostic
 from ukctrl.robot.perturbation import Payload, Perturbation
 from ukctrl.robot.rigid_link_model import rigid_link_robot
-from ukctrl.robot.robot import Robot
+from ukctrl.robot.robot import AnyRobot, Robot, as_robot
 from ukctrl.robot.schema.force_tables import (
     DryFriction,
     FormulaInput,
@@ -32,6 +32,7 @@ from ukctrl.robot.schema.robot_file import Elastic, ExtraFrame, Options, RobotFi
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 
 __all__ = [
+    "AnyRobot",
     "DryFriction",
     "Elastic",
     "ElasticJoints",
@@ -59,5 +60,6 @@ __all__ = [
     "TorqueBetween",
     "Transmission",
     "Wrench",
+    "as_robot",
     "rigid_link_robot",
 ]

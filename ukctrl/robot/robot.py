@@ -12,6 +12,8 @@ from typing import Any, ClassVar, final
 
 from numpy.typing import ArrayLike
 
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import argument_error
 from ukctrl.core.files import AnyPath
 from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.robot.load import build_equation_plant, load
@@ -34,6 +36,7 @@ class Robot(RobotBase, NotebookRepr):
     repr_module: ClassVar[str] = "ukctrl.reports.notebook_card"
 
     @classmethod
+    @explain_argument_errors
     def load(
         cls,
         reference: AnyPath,
@@ -60,6 +63,7 @@ class Robot(RobotBase, NotebookRepr):
         return dc.replace(robot, override=dict(override)) if override else robot
 
     @classmethod
+    @explain_argument_errors
     def build(
         cls,
         plant: AnyPath | LagrangianTable | Functions,
@@ -114,3 +118,21 @@ class Robot(RobotBase, NotebookRepr):
             InputError: A joint or frame does not exist.
         """
         return difference.apply(self)
+
+
+AnyRobot = Robot | str | os.PathLike[str]
+"""A robot, its name, or the path of its file."""
+
+
+def as_robot(robot: AnyRobot) -> Robot:
+    """Return the robot that an argument stands for.
+
+    Raises:
+        ArgumentError: It stands for none.
+        InputError: Its file is not there, or not acceptable.
+    """
+    if isinstance(robot, str | os.PathLike):
+        return Robot.load(robot)
+    if isinstance(robot, Robot):
+        return robot
+    raise argument_error("robot", "a Robot, its name, or the path of its file", robot)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.arguments import labels_of
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.core.message_text import one_line
@@ -364,13 +365,13 @@ def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:
     return out
 
 
-def state_vector(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
+def state_vector(name: str, value: Any, names: Sequence[str]) -> Vector:
     """Return a state vector as a float64 array, in the order of names where it is labelled.
 
     Args:
         name: What it is called in messages.
-        value: Its numbers; a pandas Series or an xarray array whose labels are names is taken by
-            these.
+        value: Its numbers; a table, or a pandas Series or an xarray array whose labels are names,
+            is taken by these.
         names: What its entries are called.
 
     Raises:
@@ -381,6 +382,9 @@ def state_vector(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
     ready = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (size,)
     if ready and math.isfinite(np.dot(value, value)):  # one call where all is well
         return np.asarray(value)
+    labels = labels_of(value)
+    if isinstance(value, Mapping):
+        value = list(value.values())
     try:
         if np.iscomplexobj(value):
             raise TypeError
@@ -388,25 +392,14 @@ def state_vector(name: str, value: ArrayLike, names: Sequence[str]) -> Vector:
     except (TypeError, ValueError, RuntimeError):  # the last of an array that computes gradients
         shown = one_line(repr(value), MAX_QUOTED)
         raise InputError(f"{name} must be {size} real numbers; got {shown}.") from None
+    if labels is not None and sorted(labels) != sorted(names):
+        raise InputError(
+            f"{name} is labelled {', '.join(labels)}; the robot has {', '.join(names)}."
+        )
     if array.shape != (size,):
         raise ShapeError(f"{name} must have shape {(size,)}; got {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite; got {array}.")
-    labels = labels_of(value)
     if labels is None or labels == list(names):
         return array
-    if sorted(labels) != sorted(names):
-        raise InputError(
-            f"{name} is labelled {', '.join(labels)}; the robot has {', '.join(names)}."
-        )
     return array[[labels.index(label) for label in names]]
-
-
-def labels_of(value: Any) -> list[str] | None:
-    """Return by what names the entries of a pandas Series or an xarray array go, or None."""
-    index = getattr(value, "index", None)
-    if len(getattr(value, "dims", ())) == 1:
-        index = getattr(value, "coords", {}).get(value.dims[0])
-    labels = getattr(index, "values", None)
-    listed = [] if labels is None or callable(labels) else list(labels)
-    return [str(label) for label in listed] if any(isinstance(x, str) for x in listed) else None

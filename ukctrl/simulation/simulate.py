@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Robot
@@ -22,14 +23,15 @@ from ukctrl.simulation.result.atomic_files import utf8_text
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, SignalSeries, check_signal
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 from ukctrl.simulation.step.simulation_run import SimulationRun
 from ukctrl.simulation.step.stepper import Progress
 
 
+@explain_argument_errors
 @one_blas_thread()
 def simulate(
-    scenario: Scenario,
+    scenario: AnyScenario,
     *,
     progress: Progress | None = None,
     planning: Progress | None = None,
@@ -41,7 +43,7 @@ def simulate(
     the samples up to that moment are kept. Ctrl-C ends it as ``interrupted`` in the same way.
 
     Args:
-        scenario: What to run.
+        scenario: What to run: a scenario, its name, or the path of its file.
         progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
         robot: The scenario's robot, where it has been loaded before.
@@ -49,6 +51,7 @@ def simulate(
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
+    scenario = as_scenario(scenario)
     with _reusable_run(scenario, robot, planning, whole=True) as run:
         began = time.perf_counter()
         status, message, samples = _run_and_collect(run, progress or _silent)

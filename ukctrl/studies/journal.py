@@ -17,6 +17,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.output_folders import open_in_place, remove_file
 from ukctrl.simulation.result.atomic_files import lock_file
 
 SYNC_SECONDS = 2.0
@@ -60,22 +61,21 @@ class Journal(Generic[Row]):
     def __init__(
         self, path: AnyPath | None, row: type[Row], work: str, keys: range | None = None
     ) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = target = None if path is None else Path(path)
         """Where it is; None: in memory."""
         self._row = row
         self._keys = keys
         self._offsets: dict[Hashable, int] = {}
         self._file: FileIO | BytesIO = BytesIO()
         self._last_sync = time.monotonic()
-        if self.path is None:
+        if target is None:
             return
-        with write_errors(f"to the journal '{self.path}'"):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = FileIO(self.path, "ab+")
+        with write_errors(f"to the journal '{target}'"):
+            self._file = FileIO(target, "ab+", opener=lambda _, flags: open_in_place(target, flags))
         try:
-            lock_file(self._file.fileno(), work, self.path.parent)
+            lock_file(self._file.fileno(), work, target.parent)
             end = 0
-            for offset, line in _complete_lines(self.path):
+            for offset, line in _complete_lines(target):
                 end = offset + len(line)
                 with contextlib.suppress(*DAMAGED_LINE_ERRORS):  # that run is made again
                     key = row.from_line(line).key
@@ -140,7 +140,7 @@ class Journal(Generic[Row]):
         self.close()
         if self.path is not None:
             with self._write_errors():
-                self.path.unlink(missing_ok=True)
+                remove_file(self.path)
 
     def close(self) -> None:
         """Close the file, once all of it is on the disk."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.cli.arguments import make_folder, prefix_errors
+from ukctrl.cli.arguments import prefix_errors
 from ukctrl.cli.terminal.lines import Line, file_lines, hanging_lines, print_result, table_lines
 from ukctrl.core.number_text import number
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
@@ -28,7 +28,7 @@ def tune(base: Scenario, name: str, fuzzy: str, folder: Path, quiet: bool, as_js
     """
     with prefix_errors(name):
         choice = FuzzyGainDesign.of(base, fuzzy)
-    choice.save(make_folder(folder))
+    choice.save(folder)
     print_result(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from ukctrl.cli.arguments import output_folder, prefix_errors
+from ukctrl.cli.arguments import prefix_errors
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import (
     Line,
@@ -45,7 +45,7 @@ def learn(
         typer.Exit: At the end, with the exit code.
         InputError: The options do not fit, or the folder cannot be written to.
     """
-    with interruptible() as stop, output_folder(folder):
+    with interruptible() as stop:
         with prefix_errors(name), progress_bar(base.title, quiet or as_json, "trials") as shown:
             learning = Learning(**options)
             practice = trials.learn(base, learning, folder=folder, progress=stop.checked(shown))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
@@ -13,7 +14,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 from ukctrl.simulation.simulate import simulate
 from ukctrl.studies.batch.run_summary import repeat_seed
 from ukctrl.studies.batch.task import ProgressCallback
@@ -27,8 +28,9 @@ from ukctrl_laws.learning.learning_result import (
 )
 
 
+@explain_argument_errors
 def learn(
-    scenario: Scenario,
+    scenario: AnyScenario,
     learning: Learning | None = None,
     *,
     folder: AnyPath,
@@ -41,7 +43,7 @@ def learn(
     and start are the same. Of a law that has learnt before, the trials go on from there.
 
     Args:
-        scenario: What to repeat.
+        scenario: What to repeat: a scenario, its name, or the path of its file.
         learning: How to learn; absent: ten trials.
         folder: Where the corrections go, ``after-1.csv`` and so on.
         progress: Called with the trials done and asked for.
@@ -54,7 +56,7 @@ def learn(
         InputError: The task does not repeat itself, or its law has no linear feedback of rows.
         KeyboardInterrupt: The user has stopped it before the first trial was done.
     """
-    learning = learning or Learning()
+    scenario, learning = as_scenario(scenario), learning or Learning()
     loop, base = _prepare_task(scenario)
     period, law = scenario.timing.control, loop.law
     assert period is not None  # or _ready had refused it

@@ -18,6 +18,7 @@ from ukctrl.reports import html_page, notebook_card
 from ukctrl.reports.plot import overlay, panels, style
 from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.reports.scene.run_scene import runs_scene
+from ukctrl.simulation.result.atomic_files import output_folder
 from ukctrl.simulation.result.metrics import unit_in
 from ukctrl.studies.tuning.tuning_page import metric_table
 from ukctrl_laws.learning.learning_result import END_TRIALS, LearningResult
@@ -59,8 +60,9 @@ def write_learning_result(practice: LearningResult, folder: AnyPath) -> Path:
     """
     home, images = Path(folder), _pictures(practice)
     card = home / f"{practice.name}.toml"
-    for name, result in practice.results.items():
-        result.save(home / name)
+    with output_folder("the trials", home):
+        for name, result in practice.results.items():
+            result.save(home / name)
     data = json.dumps(practice.to_dict(), indent=2, allow_nan=False)
     texts = {
         card.name: practice.card(),

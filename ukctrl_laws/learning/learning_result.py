@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.learned_correction import TIME_COLUMN
@@ -23,11 +23,15 @@ from ukctrl.simulation.result.atomic_files import (
     output_folder,
     write_atomically,
 )
+from ukctrl.simulation.result.column_files import csv_columns, data_frame
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.sample_measures import error_level
 from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 from ukctrl.simulation.scenario import Scenario
 from ukctrl_laws.learning.ilc_update import Learning
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 END_TRIALS = ("first", "last")
 """Names of the trials that are kept whole."""
@@ -206,6 +210,14 @@ class LearningResult(NotebookRepr):
             }
         )
         return plain
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per trial, as `trials_csv` does.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        return data_frame("LearningResult.to_pandas", csv_columns(self.trials_csv()))
 
     def trials_csv(self) -> str:
         """Return a line a trial: how many went before, its status, and what is `told`."""

@@ -133,7 +133,7 @@ def test_a_save_that_fails_leaves_the_old_files_and_no_debris(helix, tmp_path, m
     old.save(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
-    def full(source, target):
+    def full(source, target, **folders):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
@@ -143,7 +143,7 @@ def test_a_save_that_fails_leaves_the_old_files_and_no_debris(helix, tmp_path, m
 
 
 def test_a_ctrl_c_while_saving_leaves_no_debris(helix, tmp_path, monkeypatch):
-    def stop(source, target):
+    def stop(source, target, **folders):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", stop)

@@ -25,6 +25,7 @@ from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
     drawable,
     internal_dynamics_figure,
 )
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import first_sentence, sentence, start_shift_text, unit_text
@@ -284,6 +285,7 @@ def _ranks(report: RankReport, along: RankHistory | None) -> str:
 # Figures
 
 
+@explain_argument_errors
 @style.styled
 def check_figure(check: Check) -> Figure:
     """Draw singular values along the motion, limits in use, and the inputs.

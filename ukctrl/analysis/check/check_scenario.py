@@ -30,19 +30,25 @@ from ukctrl.analysis.check.task_motion import TaskMotion, initial_transient, tas
 from ukctrl.analysis.check.timing import path_timing, sampled_error
 from ukctrl.analysis.internal_dynamics import MAX_DOFS, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.retimed_rows import planned_motion
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
 
 
+@explain_argument_errors
 @one_blas_thread()
-def check(scenario: Scenario) -> Check:
+def check(scenario: AnyScenario) -> Check:
     """Look at a scenario at its start, and along the motion that its task asks for.
+
+    Args:
+        scenario: A scenario, its name, or the path of its file.
 
     Raises:
         InputError: The scenario does not fit its robot.
     """
+    scenario = as_scenario(scenario)
     loop = Loop(scenario)
     lifts = ContactSchedule(loop)
     start, about_start = start_check(loop, lifts)

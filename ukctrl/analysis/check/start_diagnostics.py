@@ -26,6 +26,7 @@ from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import HEIGHT
+from ukctrl.mechanics.derivatives.path_smoothness import reference_fields
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise import ConstraintNullSpace
@@ -84,6 +85,9 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
     entries += [diagnose(case, "bad", {"text": text}, loop.t0) for text in refusal]
     entries += [*remarks, *free_fall_note(loop, q)]
     entries += [Diagnostic(entry.level, entry.subject, entry.text) for entry in loop.law.remarks()]
+    for block in loop.servo.constraints:
+        paths = (path for _, path in reference_fields(block) if path.remark)
+        entries += [Diagnostic("note", block.name or "servo", path.remark) for path in paths]
     truth.move(loop.t0, q, v)
     violations = input_limit_violations(inputs, truth, loop.t0)
     sharing = truth.sharing() if len(truth.passive) else ()

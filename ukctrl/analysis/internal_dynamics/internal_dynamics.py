@@ -30,11 +30,12 @@ from ukctrl.analysis.internal_dynamics.local_dynamics import (
 )
 from ukctrl.analysis.linear import equilibria
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.relative_degree import relative_degrees
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
 
 MAX_DOFS = 60
 """Robots with more velocities than this are counted, but not linearised and not simulated."""
@@ -52,9 +53,10 @@ POLE_RTOL = 1e-6
 """Poles of two states of rest nearer than this fraction are those of one family."""
 
 
+@explain_argument_errors
 @one_blas_thread()
 def internal_dynamics(
-    scenario: Scenario,
+    scenario: AnyScenario,
     *,
     simulate: bool = True,
     duration: float | None = None,
@@ -66,7 +68,7 @@ def internal_dynamics(
     servo law; its feedback does not matter then. Effects on the plant count, others do not.
 
     Args:
-        scenario: The scenario.
+        scenario: The scenario, its name, or the path of its file.
         simulate: Whether to follow the motion from the start too.
         duration: For how long [s]; absent: the scenario's, at most 20 s.
         floquet: Whether to look for a periodic motion where the path is periodic, and for its
@@ -76,6 +78,7 @@ def internal_dynamics(
         InputError: The scenario has no servo rows, or does not fit its robot.
         StartError: No state near the start keeps the rows.
     """
+    scenario = as_scenario(scenario)
     if not scenario.servo:
         raise InputError(
             "internal dynamics is what servo rows leave; this scenario has no [[servo]]."

@@ -18,11 +18,12 @@ from ukctrl.analysis.linear.performance import row_bandwidths
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics_spec import SETTLING_BAND, ErrorSpec, PoleCount
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
 SUPPORTED_LAWS = (
     "servo with a feedback of this kind (at a damping of 1 or more: any but exact), "
@@ -65,7 +66,8 @@ class Design:
         return [f"{path}={_gain_text(value)}" for path, value in self.gains.items()]
 
 
-def designed(scenario: Scenario, terms: ErrorSpec) -> Design:
+@explain_argument_errors
+def designed(scenario: AnyScenario, terms: ErrorSpec) -> Design:
     """Return the gains of a scenario's controller that bring the errors about as asked.
 
     Where the gains of a law bring that about nearly, it is asked for more or less until the row of
@@ -78,7 +80,7 @@ def designed(scenario: Scenario, terms: ErrorSpec) -> Design:
         GainDesignError: The controller has no such gains.
         InputError: It cannot be as quick.
     """
-    return GainDesigner(scenario)(terms)
+    return GainDesigner(as_scenario(scenario))(terms)
 
 
 @final
@@ -273,9 +275,10 @@ class LargestPeriod(NamedTuple):
     """The disk margin that is kept; 0: stability alone."""
 
 
+@explain_argument_errors
 @one_blas_thread()
 def largest_period(
-    scenario: Scenario, at: At | OperatingPoint = "start", *, disk: float = 0.0
+    scenario: AnyScenario, at: At | OperatingPoint = "start", *, disk: float = 0.0
 ) -> LargestPeriod:
     """Return the largest control period at which the loop keeps a margin at every motor.
 
@@ -284,7 +287,7 @@ def largest_period(
     sensors of the scenario are as they are.
 
     Args:
-        scenario: The scenario.
+        scenario: The scenario, its name, or the path of its file.
         at: As for `linear_loop`.
         disk: The disk margin to keep; 0: stability alone.
 
@@ -293,20 +296,21 @@ def largest_period(
     """
     if not 0.0 <= disk < 2.0:
         raise InputError(f"the disk margin to keep must be at least 0 and below 2; got {disk:g}.")
-    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
+    task = as_scenario(scenario)
+    point = at if isinstance(at, OperatingPoint) else operating_point(task, at)
 
     def kept(period: float) -> bool:
-        longer, duration = scenario, 2.0 * period
-        if duration > scenario.timing.duration:  # without more ticks than a run may have
+        longer, duration = task, 2.0 * period
+        if duration > task.timing.duration:  # without more ticks than a run may have
             times = {"duration": duration, "sample": period, "control": period}
-            longer = scenario.replace({f"timing.{name}": value for name, value in times.items()})
+            longer = task.replace({f"timing.{name}": value for name, value in times.items()})
         loop = linear_loop(longer, point, period=period)
         if loop_growth_rate(loop) > 0.0:
             return False
         motors = range(len(loop.inputs)) if disk > 0.0 else ()
         return all(motor_disk_margin(loop, motor)[0] >= disk for motor in motors)
 
-    rates = linear_loop(scenario, point).rates()
+    rates = linear_loop(task, point).rates()
     quickest = max_abs(rates[np.isfinite(rates)])
     period = FIRST_PERIOD / max(quickest, 1e-3)
     if not kept(period):

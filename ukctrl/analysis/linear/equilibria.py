@@ -29,7 +29,7 @@ from ukctrl.mechanics.linearise import Linearizer, output_matrix
 from ukctrl.robot import Robot
 from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.assemble.start_state import start_state
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
 GUESSES = 24
 """From how many configurations a search for all equilibria begins."""
@@ -68,7 +68,7 @@ class Equilibrium:
 
 
 def equilibria(
-    scenario: Scenario,
+    scenario: AnyScenario,
     *,
     hold: Sequence[str] = (),
     on_task: bool = True,
@@ -82,7 +82,7 @@ def equilibria(
     nearest alone.
 
     Args:
-        scenario: The scenario; its controller plays no part.
+        scenario: The scenario, its name, or the path of its file; its controller plays no part.
         hold: Freedoms that stay as they are at the start.
         on_task: Whether the servo rows must be met, at the time of the start.
         guesses: From how many configurations to search; 1: from the start alone.
@@ -91,7 +91,7 @@ def equilibria(
     Raises:
         InputError: There is none within reach of the guesses, or a name is no freedom's.
     """
-    search = _EquilibriumSearch(scenario, hold, on_task)
+    search = _EquilibriumSearch(as_scenario(scenario), hold, on_task)
     rests: list[Equilibrium] = []
     best: _FailedSearch | None = None
     for guess in search.guesses(guesses, seed):

@@ -24,11 +24,12 @@ from ukctrl.analysis.linear.zeros import HiddenMode, uncontrollable_modes, unobs
 from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import pole_text
 from ukctrl.core.algebra.blas_threads import one_blas_thread
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.tie_breaking import first_largest, first_smallest, max_abs
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
 
 Stability = Literal["stable", "neutral", "unstable"]
 REST_TOLERANCE = 1e-7
@@ -115,12 +116,13 @@ class LinearAnalysis:
         return plain
 
 
+@explain_argument_errors
 @one_blas_thread()
-def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnalysis:
+def analyze(scenario: AnyScenario, at: At | OperatingPoint = "start") -> LinearAnalysis:
     """Return what linear analysis says of a scenario near a state.
 
     Args:
-        scenario: The scenario.
+        scenario: The scenario, its name, or the path of its file.
         at: ``"start"``, a time of the run [s], or a state, such as that of an
             [`Equilibrium`][ukctrl.linear.Equilibrium].
 
@@ -128,7 +130,8 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
         InputError: The scenario does not fit its robot, its controller cannot serve the task, or it
             cannot be looked at there.
     """
-    ready = Loop(scenario) if scenario.controller.needs_servo else None
+    scenario = as_scenario(scenario)
+    ready = Loop(scenario) if scenario.controller.acts else None
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
     loop: LinearLoop | None = None
     notes: list[str] = []

@@ -32,13 +32,14 @@ from ukctrl.analysis.linear.sampled_systems import (
     sensor_parts,
     series,
 )
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.linearise import zero_order_hold
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.effects.effect import InputEffect, RunContext, kind_of
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
 if TYPE_CHECKING:
     import control
@@ -246,19 +247,21 @@ def loop_growth_rate(loop: LinearLoop) -> float:
     return growth_rate(loop.rates())
 
 
+@explain_argument_errors
 def linear_loop(
-    scenario: Scenario, at: At | OperatingPoint = "start", *, period: float | None = None
+    scenario: AnyScenario, at: At | OperatingPoint = "start", *, period: float | None = None
 ) -> LinearLoop:
     """Return the loop of a scenario as a linear system near a state.
 
     Args:
-        scenario: The scenario.
+        scenario: The scenario, its name, or the path of its file.
         at: As for `linear_plant`; the input is always the law's own there.
         period: Another period of the hold [s]; absent: the scenario's.
 
     Raises:
         InputError: The scenario has no motors or no controller, or the law no command there.
     """
+    scenario = as_scenario(scenario)
     if period is not None:
         scenario = scenario.replace({"timing.control": period})
     ready = Loop(scenario)

@@ -134,7 +134,7 @@ def _require_no_hidden_states(scenario: Scenario, loop: Loop) -> None:
             "a loop for python-control must have one plant; an effect changes this one along the "
             "way. Remove the effect."
         )
-    if not scenario.controller.needs_servo:
+    if not scenario.controller.acts:
         raise InputError("a loop must have a controller; take plant_system for the plant alone.")
 
 

@@ -6,6 +6,7 @@ import dataclasses as dc
 from collections.abc import Mapping
 from typing import Literal, final
 
+from ukctrl.core.arguments import argument_error
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.consistent_state import consistent_state
@@ -74,6 +75,8 @@ def operating_point(
     Raises:
         InputError: The scenario does not fit its robot, or the run ends before that time.
     """
+    if isinstance(at, bool | str | None) and at != "start":
+        raise argument_error("at", "'start', a time [s], or an OperatingPoint", at)
     return _start_point(scenario, ready) if isinstance(at, str) else _run_point(scenario, at)
 
 

@@ -1,9 +1,9 @@
 """Files that a user writes: how they are found, read, checked and changed.
 
-In order: ``file_stamps`` (whether files are what they were), ``toml`` (text to table to typed
-object, errors in one line), ``table_paths`` (``controller.kappa`` in a table), ``plugins`` (Python
-code that a file names), ``zoo`` and ``robot_descriptions`` (models of packages); ``catalog``
-(robots, controllers and scenarios by name).
+In order: ``output_folders`` (what is written stays inside), ``file_stamps`` (whether files are what
+they were), ``toml`` (text to table to typed object, errors in one line), ``table_paths``
+(``controller.kappa`` in a table), ``plugins`` (Python code that a file names), ``zoo`` and
+``robot_descriptions`` (models of packages); ``catalog`` (robots, controllers, scenarios by name).
 """
 
 import os

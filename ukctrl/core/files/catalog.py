@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 from pathlib import Path
 from typing import Literal
 
+from ukctrl.core.arguments import argument_error
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files import AnyPath, robot_descriptions, zoo
 from ukctrl.core.message_text import one_line
@@ -60,6 +62,8 @@ def find(kind: Kind, reference: AnyPath, referrer: AnyPath | None = None) -> Pat
         UnknownName: There is nothing of this name.
         InputError: The path does not exist.
     """
+    if not isinstance(reference, str | os.PathLike):
+        raise argument_error(f"the reference to a {kind[:-1]}", "its name or path", reference)
     text = str(reference)
     if kind == "robots" and is_collection_name(text):
         return collection_model(text)

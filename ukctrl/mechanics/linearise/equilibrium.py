@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.rank_policy import RUN_RANK
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import first_largest
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
-from ukctrl.robot import Robot
+from ukctrl.robot import AnyRobot, as_robot
 
 ACCELERATION_RTOL = 1e-9
 """An acceleration that is smaller than this fraction of what it adds up from counts as none."""
@@ -18,13 +19,15 @@ ACCELERATION_SCALE = 1.0
 """A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
 
 
-def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
+@explain_argument_errors
+def equilibrium(robot: AnyRobot, q: ArrayLike, t: float = 0.0) -> Vector:
     """Return the least input that holds a robot at rest at a configuration, shape ``(nu,)``.
 
     Raises:
         ShapeError: ``q`` does not fit the robot.
         InputError: No input does; the velocity that would change most is named.
     """
+    robot = as_robot(robot)
     q = robot.checked_q(q)
     dynamics = Dynamics(robot, RUN_RANK, StabilisationGains(0.0, 0.0))
     dynamics.move(t, q, np.zeros(robot.nv))

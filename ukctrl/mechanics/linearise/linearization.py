@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel
@@ -41,7 +42,7 @@ from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
 from ukctrl.mechanics.linearise.plant_jacobians import force_jacobians, split_smooth_forces
-from ukctrl.robot import Robot, applied_force_kernels
+from ukctrl.robot import AnyRobot, Robot, applied_force_kernels, as_robot
 from ukctrl.robot.snapshot import state_vector
 
 
@@ -287,8 +288,9 @@ def equation_residual(
             residual[n + r] += A[r, i] * a[i]
 
 
+@explain_argument_errors
 def linearize(
-    robot: Robot,
+    robot: AnyRobot,
     q: ArrayLike,
     u: ArrayLike | None = None,
     v: ArrayLike | None = None,
@@ -297,7 +299,7 @@ def linearize(
     """Return a robot near a state as a linear system; see this package's head.
 
     Args:
-        robot: The robot.
+        robot: The robot, its name, or the path of its file.
         q: Configuration on its passive constraints, shape ``(nq,)``.
         u: Input, shape ``(nu,)``; absent: the one that holds the robot at rest there.
         v: Velocity that the constraints allow, shape ``(nv,)``; absent: at rest.
@@ -307,6 +309,7 @@ def linearize(
         ShapeError: An argument does not fit the robot.
         InputError: No input is given, and none holds the robot at rest.
     """
+    robot = as_robot(robot)
     q = robot.checked_q(q)
     v = robot.checked_v(np.zeros(robot.nv) if v is None else v)
     u = equilibrium(robot, q, t) if u is None else state_vector("u", u, robot.actuators)

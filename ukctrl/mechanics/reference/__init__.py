@@ -5,9 +5,9 @@ period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2),
 period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast function for loops.
 
 In order: ``taylor``, ``rotations``, ``rest_to_rest`` and ``csv_columns``; ``reference`` (what a
-path is); ``piecewise_polynomial`` and ``formula_path``; ``closed_form``, ``planar`` and
-``waypoints``; ``timing_options``, ``composite_paths`` and ``orientation``. `Optimised` is of the
-package ``ukctrl_optimal``.
+path is); ``piecewise_polynomial``, ``formula_path`` and ``function_path``; ``closed_form``,
+``planar`` and ``waypoints``; ``timing_options``, ``composite_paths`` and ``orientation``.
+`Optimised` is of the package ``ukctrl_optimal``.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.expression.compiled_formula import CompiledFormula, DomainError
 from ukctrl.core.fields import ListSize, Plain, Seconds, Time, spec
 from ukctrl.core.kind_registry import accept_instances, classes_by_kind, union_of_kinds
+from ukctrl.mechanics.reference.function_path import reference_argument
 from ukctrl.mechanics.reference.reference import Path, Reference
 from ukctrl.mechanics.reference.taylor import Series, compose
 from ukctrl.mechanics.reference.timing_options import RETIMED_PLACE_ERROR, TimingOptions
@@ -296,7 +297,7 @@ else:
             Reference,
             classes_by_kind("ukctrl.mechanics.reference", Reference, without=("orientation",)),
         ),
-        accept_instances(Reference),
+        accept_instances(Reference, reference_argument),
     )
 """Any reference, told apart by ``kind``."""
 

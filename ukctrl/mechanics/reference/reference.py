@@ -115,6 +115,11 @@ class Reference(TimeFunction):
         raise NotImplementedError
 
     @property
+    def remark(self) -> str:
+        """What is worth knowing of it before a run, in a sentence; empty: nothing."""
+        return ""
+
+    @property
     def extent(self) -> tuple[float, float] | None:
         """When the path begins and ends [s]; None where it goes on for ever."""
         return None

@@ -12,6 +12,7 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.output_folders import remove_file
 from ukctrl.simulation.effects.effect import kind_of
 from ukctrl.simulation.export.robot_files import FOLDER, copy_robot_files
 from ukctrl.simulation.export.ros_trajectory import driven_joints, joint_trajectory
@@ -168,7 +169,7 @@ def export_controller(
             files["trajectory.yaml"] = "ROS 2 trajectory_msgs/JointTrajectory of the driven joints"
         else:
             # an old one would be the motion of another robot
-            (folder / "trajectory.yaml").unlink(missing_ok=True)
+            remove_file(folder / "trajectory.yaml")
             notes.append("no trajectory.yaml: no motor acts on a joint of one freedom.")
     notes += [
         f"scenario.toml reads '{path}': take it along, with the files that it names, and correct "

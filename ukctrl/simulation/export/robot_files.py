@@ -57,7 +57,6 @@ def _copy(reference: Any, folder: Path, trust: bool) -> Any:
     paths |= {file for parent in inner if (file := parent / "package.xml").is_file()}
     for path in paths:
         copy = folder / FOLDER / path.relative_to(top)
-        copy.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(copy, path.read_bytes())
     model = catalog.find("robots", name).resolve().relative_to(top)
     use = (Path(FOLDER) / model).as_posix()

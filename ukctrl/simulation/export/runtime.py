@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from ukctrl.control.command import Command
 from ukctrl.control.state_evaluator import StateEvaluator
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import argument_error, expect
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
@@ -27,7 +29,7 @@ from ukctrl.simulation.assemble.law_checks import LawChecks
 from ukctrl.simulation.assemble.right_hand_side import advance_memory, command_steps, copy_leading
 from ukctrl.simulation.assemble.start_law import planned_start
 from ukctrl.simulation.events.event_schedule import TIME_RTOL
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
 
 @final
@@ -39,7 +41,8 @@ class Runtime:
     All files are read here, none in `step`.
 
     Args:
-        scenario: What the controller was designed on; of its robot only the belief is used.
+        scenario: What the controller was designed on, its name, or the path of its file; of its
+            robot only the belief is used.
 
     Raises:
         InputError: The scenario does not fit its robot.
@@ -53,7 +56,8 @@ class Runtime:
         (1,)
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: AnyScenario) -> None:
+        scenario = as_scenario(scenario)
         # by the code of a run, so that bits are equal
         law = Loop(scenario).law
         task, robot = law.task, law.task.robot
@@ -95,6 +99,7 @@ class Runtime:
         self.restart()
 
     @classmethod
+    @explain_argument_errors
     def load(cls, folder: AnyPath, *, trust: bool = False) -> Runtime:
         """Return the controller in a folder that `ukctrl export` wrote.
 
@@ -187,7 +192,11 @@ class Runtime:
             InputError: Time runs backwards; ``q`` or ``v`` is not finite; there are other contacts.
         """
         # so written, NaN is refused as well
-        if not t > self._at:
+        try:
+            later = t > self._at
+        except TypeError:
+            raise argument_error("t", "a number [s]", t) from None
+        if not later:
             raise InputError(
                 f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
                 "Call restart() to begin the task anew."
@@ -238,7 +247,7 @@ def replay(runtime: Runtime, motion: AnyPath) -> Replay:
     Raises:
         InputError: The table is not of this robot, or cannot be read.
     """
-    path = Path(motion)
+    path, runtime = Path(motion), expect("runtime", runtime, Runtime, "made of a scenario")
     try:
         with path.open(encoding="utf-8", newline="") as file:
             header = next(csv.reader(file), [])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
+import fcntl
+import io
 import math
 import os
 import re
-import sys
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from ukctrl.core.errors import InputError
-
-if sys.platform != "win32":
-    import fcntl
+from ukctrl.core.files.output_folders import open_folder, output_root, refuse_link
 
 UNFINISHED = ".unfinished"
 """How the names of files end that are being written."""
@@ -119,16 +118,18 @@ def one_line(error: Exception) -> str:
 def output_folder(subject: str, folder: Path) -> Iterator[None]:
     """Make a folder to write to, and say in one line where something could not be.
 
+    All that is written below it meanwhile stays inside of it; see `output_root`.
+
     Args:
         subject: What is written, such as ``the report``.
         folder: Where.
 
     Raises:
-        InputError: The folder cannot be written to.
+        InputError: The folder cannot be written to, or through links alone.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
+        with output_root(folder):
+            yield
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise InputError(f"cannot write {subject} to '{folder}': {reason}.") from error
@@ -136,58 +137,57 @@ def output_folder(subject: str, folder: Path) -> Iterator[None]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every moment the old or the new one stands there whole."""
-    with atomic_replace(path) as temporary:
-        temporary.write_bytes(content)
+    with atomic_replace(path) as file:
+        file.write(content)
 
 
 @contextlib.contextmanager
-def atomic_replace(path: Path) -> Iterator[Path]:
+def atomic_replace(path: Path) -> Iterator[io.BufferedRandom]:
     """Yield a file to write to, which takes the place of the old one when it is whole.
 
     What a process that was killed has left unfinished in the folder is removed.
+
+    Raises:
+        InputError: The old one is a link; folders are as in `open_folder`.
     """
-    for leftover in path.parent.glob(f".*{UNFINISHED}"):
-        _remove_unless_held(leftover)
-    handle, temporary = _locked_temporary(path)
-    try:
-        yield temporary
-        # mkstemp makes files for their owner alone, and a umask can be read by setting it alone
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-        if handle is not None:
-            os.close(handle)
+    with open_folder(path.parent) as folder:
+        for leftover in path.parent.glob(f".*{UNFINISHED}"):
+            _remove_unless_held(leftover.name, folder)
+        refuse_link(path, folder)
+        handle, temporary = _locked_temporary(path.name, folder)
+        try:
+            with open(handle, "w+b") as file:
+                yield file
+                file.flush()
+                # still locked; a link that was put there meanwhile is replaced, and not followed
+                os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
 
 
-def _locked_temporary(path: Path) -> tuple[int | None, Path]:
+def _locked_temporary(name: str, folder: int) -> tuple[int, str]:
     """Make a file that this process holds as long as the handle is open, and others leave alone."""
     while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
-        # Windows replaces no file that somebody has open
-        if sys.platform == "win32":
-            os.close(handle)
-            return None, Path(name)
+        temporary = f".{name}.{secrets.token_hex(4)}{UNFINISHED}"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        handle = os.open(temporary, flags, 0o666, dir_fd=folder)
         # a file system may have no locks; then nobody can hold a file
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
         # else somebody took it for a left-over before it was held: another one is made
         if os.fstat(handle).st_nlink:
-            return handle, Path(name)
+            return handle, temporary
         os.close(handle)
 
 
-def _remove_unless_held(file: Path) -> None:
-    if sys.platform == "win32":
-        return
+def _remove_unless_held(name: str, folder: int) -> None:
     with contextlib.suppress(OSError):
         # no link is followed, and a pipe of that name blocks nobody
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            file.unlink()
+            os.unlink(name, dir_fd=folder)
         finally:
             os.close(handle)
 
@@ -203,8 +203,6 @@ def lock_file(handle: int, work: str, folder: Path) -> None:
     Raises:
         InputError: Another process writes to it.
     """
-    if sys.platform == "win32":
-        return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -6,7 +6,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import Any, final
 
 from ukctrl.simulation.result.atomic_files import atomic_replace
 
@@ -18,7 +18,7 @@ class _FaultKeepingFile(io.RawIOBase):
     HDF5 takes the process down where its last bytes cannot be written.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: io.RawIOBase) -> None:
         super().__init__()
         self._stream = stream
         self.failure: OSError | None = None
@@ -80,8 +80,8 @@ def open_for_writing(path: Path) -> Iterator[Any]:
     import h5netcdf
 
     # unbuffered: a full disk shows while there is somebody to tell, not when the file is closed
-    with atomic_replace(path) as temporary, temporary.open("r+b", buffering=0) as stream:
-        enduring = _FaultKeepingFile(stream)
+    with atomic_replace(path) as file:
+        enduring = _FaultKeepingFile(file.raw)
         try:
             with h5netcdf.File(enduring, "w") as target:
                 yield target

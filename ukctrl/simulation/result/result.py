@@ -15,17 +15,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.errors import did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.notebook_repr import NotebookRepr
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import result_files, sample_measures
 from ukctrl.simulation.result.atomic_files import finite_or_none, to_plain_data, utf8_text
+from ukctrl.simulation.result.column_files import data_frame
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.run_record import STATUSES, RunRecord, Status
 from ukctrl.simulation.result.samples import Samples, SignalSeries
 from ukctrl.simulation.result.verdicts import RunVerdict, judge, run_verdict
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 __all__ = ["STATUSES", "Labels", "Result", "SignalSeries", "Status"]
@@ -101,6 +105,16 @@ class Result(RunRecord, NotebookRepr):
             samples=samples,
         )
 
+    if not TYPE_CHECKING:  # for which it would have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # only asked for what is no attribute
+            samples = self.__dict__.get("samples")
+            advice = did_you_mean(name, [n for n in dir(Result) if n[0] != "_"])
+            if samples is not None and name in samples:
+                advice = f"; write result['{name}']."
+            raise AttributeError(f"a Result has no attribute '{name}'{advice}")
+
     def __repr__(self) -> str:
         n, names = len(self.samples), self.names
         span = f"{self.time[-1] - self.time[0]:g} s in {n} samples" if n else "no samples"
@@ -114,6 +128,15 @@ class Result(RunRecord, NotebookRepr):
             InputError: xarray is not installed.
         """
         return result_files.dataset(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return all samples as a DataFrame by `time` [s]: one column for each number, such as
+        ``u.elbow``, ``phi.tool.x`` or ``energy``.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        return data_frame("Result.to_pandas", result_files.sample_columns(self.samples), "time")
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -180,6 +203,7 @@ class Result(RunRecord, NotebookRepr):
             )
         )
 
+    @explain_argument_errors
     def save(self, directory: AnyPath) -> Path:
         """Write `result.nc`, `summary.json` and `scenario.toml`, each in one atomic step.
 
@@ -189,6 +213,7 @@ class Result(RunRecord, NotebookRepr):
         return result_files.save(self, self.summary(), Path(directory))
 
     @staticmethod
+    @explain_argument_errors
     def load(path: AnyPath) -> Result:
         """Read a result back from the directory it was saved in, or from its `result.nc`.
 

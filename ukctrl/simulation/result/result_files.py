@@ -6,6 +6,7 @@ with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -96,6 +97,20 @@ def netcdf_variables(samples: Samples) -> dict[str, NetcdfVariable]:
         }
         table[name] = NetcdfVariable(dims, samples[name], attributes)
     return table
+
+
+def sample_columns(samples: Samples) -> dict[str, NDArray[Any]]:
+    """Return every recorded number over time as a column of its own, named as in result files."""
+    variables = netcdf_variables(samples)
+    columns: dict[str, NDArray[Any]] = {}
+    for name, entry in variables.items():
+        if entry.dims[:1] != ("time",):
+            continue
+        labels = [variables[dim].values.tolist() for dim in entry.dims[1:]]
+        names = (".".join((name, *each)) for each in itertools.product(*labels))
+        flat = np.asarray(entry.values).reshape(len(samples), -1)
+        columns |= dict(zip(names, flat.T, strict=True))
+    return columns
 
 
 def netcdf_attributes(record: RunRecord) -> dict[str, Any]:

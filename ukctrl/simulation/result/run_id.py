@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.output_folders import remove_file
 
 _SAID = re.compile(rb"run_id\W{1,4}([0-9a-f]{32})")
 # quotes within a text of JSON are escaped: none can look like this
@@ -97,4 +98,4 @@ def remove_other_runs(folder: Path, run_id: str) -> None:
     for file in (*folder.glob("*.html"), *folder.glob("*.png"), *folder.glob("*.svg")):
         # a file without an id is none of ours
         if run_id_of_file(file) not in ("", run_id):
-            file.unlink(missing_ok=True)
+            remove_file(file)

@@ -9,12 +9,14 @@ In order:
 1. ``scenario_tables``: start, timing, integrator, belief, monitor.
 2. ``resolve_table``: from what a file says to one whole table.
 3. ``scenario``: the tables together, what they must not say together, and the way back to a table.
-4. ``part_kinds``: what a file may name.
+4. ``scenario_argument``: what functions take that take a scenario. ``part_kinds``: what a file may
+   name.
 """
 
 from __future__ import annotations
 
 from ukctrl.simulation.scenario.scenario import Scenario
+from ukctrl.simulation.scenario.scenario_argument import AnyScenario, as_scenario
 from ukctrl.simulation.scenario.scenario_tables import (
     BelievedRobot,
     IntegratorOptions,
@@ -25,6 +27,7 @@ from ukctrl.simulation.scenario.scenario_tables import (
 )
 
 __all__ = [
+    "AnyScenario",
     "BelievedRobot",
     "IntegratorOptions",
     "Monitor",
@@ -32,4 +35,5 @@ __all__ = [
     "Stabilisation",
     "StartState",
     "Timing",
+    "as_scenario",
 ]

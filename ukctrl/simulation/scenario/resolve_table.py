@@ -17,6 +17,7 @@ from ukctrl.control.any_controller import AnyController
 from ukctrl.control.controller import Controller
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.function_controller import as_controller
 from ukctrl.control.safety import Inequality
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
@@ -59,8 +60,8 @@ def resolve_table(
     _open_states(table, changes)
     for key, value in changes.items():
         # another card: what overrode the old one does not fit it
-        if key == "controller.use":
-            table["controller"] = {"use": value}
+        if key == "controller.use" or (key == "controller" and isinstance(value, str | Path)):
+            table["controller"] = {"use": str(value)}
         else:
             with error_context(label):
                 table = set_path(table, key, value)
@@ -140,7 +141,7 @@ def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
 
 
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
-    controller = table.get("controller")
+    controller = as_controller(table.get("controller"), f"{label}: controller")
     if isinstance(controller, dict):
         _refuse_card_as_kind(controller, path, label)
         table["controller"] = _resolve_modes(resolve_card(controller, path, label), path, label)
@@ -150,6 +151,8 @@ def _resolve_controller(table: Table, path: Path, label: str) -> None:
             f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
             f"got {literal_text(controller)}."
         )
+    elif controller is not None:
+        table["controller"] = controller
 
 
 def _refuse_card_as_kind(controller: Table, path: Path, label: str) -> None:

@@ -7,29 +7,34 @@ import dataclasses as dc
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self, final
+from typing import Annotated, Any, ClassVar, Self, final
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.any_controller import AnyController
 from ukctrl.control.controller import Controller, NoControl
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.function_controller import as_controller
 from ukctrl.control.safety import AnyKeep, Inequality
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.entry_points import PACKAGES
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.files.table_paths import Table
 from ukctrl.core.files.toml import parse_toml, read_spec, read_toml
+from ukctrl.core.kind_registry import kind_of
+from ukctrl.core.notebook_repr import NotebookRepr
+from ukctrl.core.python_function import PythonFunction
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import AnyEffect, Effect
 from ukctrl.simulation.effects.attached_effects import refuse_contradictions
 from ukctrl.simulation.observers import AnyObserver, Observer, Sensing
-from ukctrl.simulation.scenario.resolve_table import resolve_table
+from ukctrl.simulation.scenario.resolve_table import resolve_card, resolve_table
 from ukctrl.simulation.scenario.scenario_tables import (
     BelievedRobot,
     IntegratorOptions,
@@ -67,8 +72,10 @@ def _plain(value: Any, objects: bool) -> Any:
             return value
         where = str(value.path or f"{value.name} (made in Python)")
         return {"use": where, **_plain(value.override, objects)} if value.override else where
-    # a class of a user is not known by its kind: its file is named, below
-    if dc.is_dataclass(value) and type(value).__module__.partition(".")[0] in PACKAGES:
+    # what has no kind, a class of a user or a function, is named by its code, below
+    no_kind = isinstance(value, PARTS) and kind_of(type(value)) is None
+    ours = type(value).__module__.partition(".")[0] in PACKAGES and not no_kind
+    if dc.is_dataclass(value) and ours:
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}
     if isinstance(value, PARTS):
@@ -83,12 +90,21 @@ def _plain(value: Any, objects: bool) -> Any:
 
 
 def _code_of(component: Any) -> Table:
-    """Return the table that names a user's own class and its fields."""
-    file = inspect.getsourcefile(type(component))
+    """Return the table that names a user's own class and its fields, or a function."""
     fields = dc.fields(component) if dc.is_dataclass(component) else ()
+    for field in fields:
+        if isinstance(function := getattr(component, field.name), PythonFunction):
+            return {"kind": repr(function)}
+    file = inspect.getsourcefile(type(component))
     gains = {f.name: _plain(getattr(component, f.name), False) for f in fields}
     gains = {key: item for key, item in gains.items() if item is not None}
     return {**gains, "kind": f"{file}:{type(component).__name__}"}
+
+
+def _controller_argument(value: Any) -> Any:
+    if isinstance(value, str | Path):
+        return resolve_card({"use": str(value)}, Path.cwd() / "scenario.toml", "Scenario")
+    return as_controller(value)
 
 
 MAX_STEPS = 1e12
@@ -97,8 +113,13 @@ MAX_STEPS = 1e12
 
 @final
 @spec
-class Scenario:
-    """One experiment: robot, task, controller, timing. Equal scenarios give identical numbers."""
+class Scenario(NotebookRepr):
+    """One experiment: robot, task, controller, timing. Equal scenarios give identical numbers.
+
+    In a notebook it shows itself: what it says, without what is left at its default.
+    """
+
+    repr_module: ClassVar[str] = "ukctrl.reports.notebook_card"
 
     title: str
     """What the run shows, in a line."""
@@ -109,9 +130,12 @@ class Scenario:
     """The constraints that the controller must enforce; none in a run without control."""
     keep: tuple[AnyKeep | Annotated[Inequality, Instance()], ...] = ()
     """What shall stay at or above zero, whatever the controller asks for."""
-    controller: AnyController | Annotated[Controller, Instance()] = NoControl()
-    """The controller; in a file ``use`` names a card, and other keys override it. Absent, where
-    there are no servo constraints: no control."""
+    controller: Annotated[
+        AnyController | Annotated[Controller, Instance()], BeforeValidator(_controller_argument)
+    ] = NoControl()
+    """The controller; in a file ``use`` names a card, and other keys override it. In Python also
+    the name of a card, or a function ``f(t, q, v)`` that returns the inputs. Absent, where there
+    are no servo constraints: no control."""
     timing: Timing
     """How long, how often."""
     name: str = ""
@@ -142,7 +166,7 @@ class Scenario:
 
     @model_validator(mode="after")
     def _some_task(self) -> Self:
-        if self.servo and not self.controller.needs_servo:
+        if self.servo and not self.controller.acts:
             raise InputError(
                 "controller: is missing. Name one that enforces the servo constraints, such as "
                 "{ use = 'servo-baumgarte' }, or leave them out for motion without control."
@@ -191,6 +215,7 @@ class Scenario:
         return self
 
     @staticmethod
+    @explain_argument_errors
     def load(
         reference: AnyPath, changes: Mapping[str, object] | None = None, *, trust: bool = False
     ) -> Scenario:
@@ -208,6 +233,7 @@ class Scenario:
         return _scenario_from(read_toml(path), changes or {}, path, str(reference), trust)
 
     @staticmethod
+    @explain_argument_errors
     def from_toml(text: str, *, base: AnyPath | None = None, trust: bool = False) -> Scenario:
         """Read a scenario from TOML text; relative file names start at ``base``.
 
@@ -216,6 +242,7 @@ class Scenario:
         label, path = "scenario", Path(base or Path.cwd()) / "scenario.toml"
         return _scenario_from(parse_toml(text, label), {}, path, label, trust)
 
+    @explain_argument_errors
     def replace(
         self, changes: Mapping[str, object], *, beside: AnyPath | None = None, trust: bool = False
     ) -> Scenario:

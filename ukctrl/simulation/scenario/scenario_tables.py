@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
+from ukctrl.core.arguments import by_name
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import (
     NonNegative,
@@ -25,6 +26,7 @@ from ukctrl.robot import Perturbation
 
 
 def _state(value: object) -> object:
+    value = by_name(value)
     if isinstance(value, Mapping):
         return {str(name): _entry(str(name), item) for name, item in value.items()}
     if isinstance(value, list | tuple):

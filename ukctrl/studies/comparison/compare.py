@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import NamedTuple
 
-from ukctrl.control.controller import Controller
 from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import AnyPath
 from ukctrl.core.verdict import Verdict
@@ -18,7 +18,8 @@ from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
+from ukctrl.simulation.scenario.scenario_argument import names_beside
 from ukctrl.studies.batch.run_store import RunStore, run_missing
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
 from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
@@ -26,7 +27,7 @@ from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import ignored_settings_verdicts
 from ukctrl.studies.comparison.entry import (
-    Entry,
+    AnyEntry,
     default_controllers,
     entry_scenarios,
     ignored_settings,
@@ -46,9 +47,10 @@ MAX_REPEATS = 100_000
 """More repeats than this are a typing error."""
 
 
+@explain_argument_errors
 def compare(
-    scenario: Scenario,
-    controllers: Sequence[str | Controller | Entry] | None = None,
+    scenario: AnyScenario,
+    controllers: AnyEntry | Sequence[AnyEntry] | None = None,
     *,
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
@@ -68,10 +70,11 @@ def compare(
     """Run several controllers on the same plant, start, timing, effects and seeds.
 
     Args:
-        scenario: What all of them run.
-        controllers: Names of cards, controllers, or entries with a name and a belief of their own,
-            also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``; ``"own"`` is the
-            scenario's own. Absent: that, and the cards of `default_controllers`.
+        scenario: What all of them run: a scenario, its name, or the path of its file.
+        controllers: Names and paths of cards, controllers, functions ``f(t, q, v)`` that return the
+            inputs, or entries with a name and a belief of their own, also as text:
+            ``"light=servo-baumgarte{believed.mass_scale=0.8}"``; ``"own"`` is the scenario's own.
+            Absent: that, and the cards of `default_controllers`.
         repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
@@ -95,8 +98,8 @@ def compare(
             under ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
         room: How many runs the executor makes at a time; absent: as many as here.
-        beside: File that the names are relative to; absent: the catalogue and the working
-            folder.
+        beside: File that the names are relative to; absent: that of the scenario, where its name or
+            path is given, else the catalogue and the working folder.
         trust: Whether Python code that a card names may run.
         warn: Called, before anything runs, with what is unfair about the comparison.
         progress: Called with how many runs are done and how many there are.
@@ -109,6 +112,7 @@ def compare(
         MachineFailure: The machine failed twice at some runs before there was anything to compare.
             Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
+    beside, scenario = names_beside(scenario, beside), as_scenario(scenario, trust=trust)
     if controllers is None:
         controllers = default_controllers(scenario, beside=beside, trust=trust)
     if isinstance(front, tuple):

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.notebook_repr import NotebookRepr
@@ -18,6 +18,7 @@ from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
+from ukctrl.simulation.result.column_files import csv_columns, data_frame
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import SEVERITY, RunVerdict
 from ukctrl.studies.batch.run_summary import RunSummary
@@ -40,6 +41,9 @@ from ukctrl.studies.comparison.ranking import (
     ranked_names,
 )
 from ukctrl.studies.tuning import GainSearch
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class TestedResults(NamedTuple):
@@ -319,6 +323,14 @@ class Comparison(NotebookRepr):
                 for spread in (row.spreads[name] for row in self.rows):
                     lines[-1] += [spread.low, spread.high, spread.median, spread.worst]
         return csv_text(head, lines)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per run, as `runs_csv` does.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        return data_frame("Comparison.to_pandas", csv_columns(self.runs_csv()))
 
     def runs_csv(self) -> str:
         """Return one line per run: whose, its conditions, how it ended and every metric."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number
 from ukctrl.core.verdict import Level
@@ -15,7 +16,7 @@ from ukctrl.reports.plot import overlay
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.reports.scene.page_data import PageData
 from ukctrl.reports.scene.run_scene import runs_scene
-from ukctrl.simulation.result.atomic_files import toml_text
+from ukctrl.simulation.result.atomic_files import output_folder, toml_text
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.verdicts import headline
 from ukctrl.studies.comparison import comparison_figures as figures
@@ -93,9 +94,11 @@ def write_comparison(comparison: Comparison, folder: AnyPath) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
+    comparison = expect("comparison", comparison, Comparison, "which compare returns")
     home = Path(folder)
-    for name, run in comparison.folders().items():
-        comparison.results[name].save(home / run)
+    with output_folder("the comparison", home):
+        for name, run in comparison.folders().items():
+            comparison.results[name].save(home / run)
     images = pictures(comparison)
     scene = html_page.embed_scene(runs_scene(comparison.results))
     texts = {

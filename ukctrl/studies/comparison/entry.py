@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from ukctrl.control.controller import Controller, law_name
+from ukctrl.control.function_controller import Function, as_controller
+from ukctrl.core.arguments import argument_error
 from ukctrl.core.errors import InputError, UkctrlError, did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.table_paths import parse_value, split_list
@@ -27,6 +30,9 @@ CONTROLLER_PARTS = ("controller", "believed")
 """Parts of a scenario that belong to a controller; the others are the same for all."""
 
 
+ACCEPTED = "the name or path of a card, a controller, a function f(t, q, v), or an Entry"
+
+
 @dc.dataclass(frozen=True, kw_only=True)
 class Entry:
     """One controller of a comparison.
@@ -44,8 +50,9 @@ class Entry:
     `believed` alone: everything else is the same for all.
     """
 
-    controller: str | Controller
-    """Name or path of a card, or the law itself."""
+    controller: str | os.PathLike[str] | Controller | Function
+    """Name or path of a card, the law itself, or a function ``f(t, q, v)`` that returns the
+    inputs."""
     name: str = ""
     """What it is called on the page; absent: the card's name, with the changes, or the
     law's kind."""
@@ -53,11 +60,16 @@ class Entry:
     """Values by their path."""
 
     def __post_init__(self) -> None:
+        law = as_controller(self.controller, "the controller of an entry")
+        if isinstance(law, os.PathLike):
+            law = os.fspath(law)
+        if not isinstance(law, ONE_CONTROLLER):
+            raise argument_error("the controller of an entry", ACCEPTED, law)
+        object.__setattr__(self, "controller", law)
         for path in self.changes:
             section = path.split(".")[0]
             if section not in CONTROLLER_PARTS or path == "controller":
-                law = self.controller
-                shown = self.name or (law if isinstance(law, str) else law_name(law))
+                shown = self.name or (law_name(law) if isinstance(law, Controller) else str(law))
                 allowed = section in CONTROLLER_PARTS
                 advice = "." if allowed else did_you_mean(section, CONTROLLER_PARTS)
                 raise InputError(
@@ -145,9 +157,15 @@ def default_controllers(
     return names
 
 
+AnyEntry = str | os.PathLike[str] | Controller | Function | Entry
+"""What may be compared."""
+ONE_CONTROLLER = str, os.PathLike, Controller, Entry, Mapping
+"""Of what types one of it may be, beside a function."""
+
+
 def entry_scenarios(
     scenario: Scenario,
-    controllers: Sequence[str | Controller | Entry],
+    controllers: AnyEntry | Sequence[AnyEntry],
     *,
     beside: AnyPath | None = None,
     trust: bool = False,
@@ -157,6 +175,10 @@ def entry_scenarios(
     Raises:
         InputError: There are none, one does not fit, or two share a name.
     """
+    if isinstance(controllers, ONE_CONTROLLER) or callable(controllers):
+        controllers = [controllers]
+    if not isinstance(controllers, Iterable):
+        raise argument_error("controllers", f"a list, each {ACCEPTED}", controllers)
     if not controllers:
         raise InputError("compare needs at least one controller; got none.")
     variants: dict[str, Scenario] = {}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses as dc
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import argument_error, by_name
 from ukctrl.core.errors import InputError, did_you_mean
 from ukctrl.core.expression.units import constant_value
 from ukctrl.core.fields import is_number
@@ -62,6 +64,7 @@ class Factor:
             raise InputError(f"a factor must have a path such as 'seed'; got '{self.path}'.")
 
     @staticmethod
+    @explain_argument_errors
     def parse(text: str) -> Factor:
         """Read a factor from text.
 
@@ -91,6 +94,46 @@ class Factor:
     def from_dict(data: Mapping[str, Any]) -> Factor:
         """Read a factor back from its data."""
         return Factor(str(data["path"]), distribution_from(data))
+
+
+AnyFactors = str | Factor | Mapping[str, Any] | Sequence[Factor | str | tuple[str, Any]]
+"""What may be varied: factors, texts, or values by path."""
+
+
+def as_factors(factors: AnyFactors) -> list[Factor]:
+    """Return what is varied as factors.
+
+    Raises:
+        ArgumentError: Something stands for no factor.
+        InputError: A text is not written as a factor is, or a value can be none of a list.
+    """
+    if isinstance(factors, Mapping):
+        factors = list(factors.items())
+    elif isinstance(factors, str | Factor):
+        factors = [factors]
+    if not isinstance(factors, Iterable):
+        raise argument_error("factors", f"a list, each {ACCEPTED}", factors)
+    return [_as_factor(factor) for factor in factors]
+
+
+ACCEPTED = 'a Factor, a text such as "seed=1,2,3", or a path and its values'
+
+
+def _as_factor(factor: Any) -> Factor:
+    if isinstance(factor, Factor):
+        return factor
+    if isinstance(factor, str):
+        return Factor.parse(factor)
+    if not (isinstance(factor, tuple | list) and len(factor) == 2 and isinstance(factor[0], str)):
+        raise argument_error("a factor", ACCEPTED, factor)
+    path, values = factor[0], by_name(factor[1])
+    if isinstance(values, str):
+        return Factor.parse(f"{path}={values}")
+    if isinstance(values, Distribution):
+        return Factor(path, values)
+    if not isinstance(values, list | tuple):
+        raise argument_error(f"the values of '{path}'", "a list, or a text such as '1:10'", values)
+    return Factor(path, Levels(tuple(values)))
 
 
 def _parse_distribution(text: str) -> tuple[Distribution, tuple[object, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath, catalog
 from ukctrl.core.notebook_repr import NotebookRepr
@@ -19,7 +20,7 @@ from ukctrl.simulation.result.atomic_files import (
     toml_text,
     write_atomically,
 )
-from ukctrl.simulation.result.column_files import Columns, missing_package_error
+from ukctrl.simulation.result.column_files import Columns, data_frame
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.environment_fingerprint import scenario_file_digests, without_catalogue
 from ukctrl.studies.journal import require_regular_file
@@ -162,11 +163,11 @@ class Study(NotebookRepr):
         Raises:
             InputError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise missing_package_error("Study.table", "pandas") from None
-        return pd.DataFrame(self.columns)
+        return data_frame("Study.table", self.columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `table`: one row a finished sample."""
+        return self.table
 
     @property
     def scenario(self) -> Mapping[str, Any]:
@@ -233,6 +234,7 @@ class Study(NotebookRepr):
         return PointScenarios(base, self.about.base_file, trust)
 
     @staticmethod
+    @explain_argument_errors
     def load(folder: AnyPath) -> Study:
         """Read a study back from its folder, finished or not.
 
@@ -248,6 +250,7 @@ class Study(NotebookRepr):
         columns = table_of(about.plan.factors, rows.values(), len(rows))
         return Study(about=about, columns=columns, folder=folder)
 
+    @explain_argument_errors
     def save(self, folder: AnyPath) -> Path:
         """Write `study.json`, `journal.jsonl`, `study.csv`, and with PyArrow `study.parquet`.
 

@@ -6,23 +6,26 @@ import contextlib
 import dataclasses as dc
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
+from ukctrl.core.files.output_folders import output_root
 from ukctrl.core.files.table_paths import table_leaves
 from ukctrl.core.message_text import literal_text
 from ukctrl.simulation.result.atomic_files import output_folder
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, as_scenario
+from ukctrl.simulation.scenario.scenario_argument import names_beside
 from ukctrl.studies.batch.task import RetryPolicy, TaskFailure
 from ukctrl.studies.batch.task_runner import TaskRunner
 from ukctrl.studies.batch.thread_safety import are_thread_safe
 from ukctrl.studies.journal import Journal, write_errors
 from ukctrl.studies.sweep.dry_run import dry_run, representative_scenarios
-from ukctrl.studies.sweep.factor import Factor
+from ukctrl.studies.sweep.factor import AnyFactors, as_factors
 from ukctrl.studies.sweep.retention import RetentionPolicy
 from ukctrl.studies.sweep.sample_record import SampleRecord
 from ukctrl.studies.sweep.sample_task import SampleOutput, SampleTasks, SweepInput
@@ -61,9 +64,10 @@ Progress = Callable[[SweepProgress], None]
 """Called now and then with how far it is."""
 
 
+@explain_argument_errors
 def sweep(
-    scenario: Scenario,
-    factors: Sequence[Factor | str],
+    scenario: AnyScenario,
+    factors: AnyFactors,
     *,
     design: str | None = None,
     n: int | None = None,
@@ -84,9 +88,10 @@ def sweep(
     """Run a scenario many times, with some of its values varied.
 
     Args:
-        scenario: What all samples share.
-        factors: What varies, also as text: ``"controller.feedback.alpha=log:1:100"``; nothing
-            where only the seed is to.
+        scenario: What all samples share: a scenario, its name, or the path of its file.
+        factors: What varies, also as text: ``"controller.feedback.alpha=log:1:100"``, or as a table
+            of values by path: ``{"believed.mass_scale": [0.7, 1.0, 1.3]}``; nothing where only the
+            seed is to.
         design: How the points are chosen, one of ``grid``, ``random``, ``sobol``, ``saltelli``;
             absent: a grid where every factor has so many values and ``n`` is not given, else a
             Sobol sequence.
@@ -107,7 +112,8 @@ def sweep(
         keep: Which results to keep whole in ``results/``: ``none``, ``failed``, ``all``, or
             ``worst:N`` and ``worst:N:METRIC``, which runs the worst once more at the end.
         timeout: How long a sample may take [s]; absent: for ever.
-        beside: File that names among the values are relative to.
+        beside: File that names among the values are relative to; absent: that of the scenario,
+            where its name or path is given.
         trust: Whether Python code that the scenario names may run.
         progress: Called now and then with how far it is.
 
@@ -120,13 +126,14 @@ def sweep(
         MachineFailure: The machine failed at some samples, and again with nothing beside them. All
             others are recorded; ``resume`` tries these again.
     """
+    beside, scenario = names_beside(scenario, beside), as_scenario(scenario, trust=trust)
     keeping = RetentionPolicy.parse(keep) if isinstance(keep, str) else keep
     if timeout is not None and not 0.0 < timeout < math.inf:
         raise InputError(f"timeout must be positive; got {timeout:g} s.")
     if folder is None and keeping.what != "none":
         raise InputError("results can be kept in a folder only; give one, or keep none.")
     plan = SamplingPlan.of(
-        [Factor.parse(factor) if isinstance(factor, str) else factor for factor in factors],
+        as_factors(factors),
         design=design,
         n=n,
         seed=scenario.seed if seed is None else seed,
@@ -161,9 +168,10 @@ def sweep(
         if not (home / DESCRIPTION_FILE).exists():
             dry_run(base, crew, watch)
         prepare_folder(home, about, resume)
-        study = _run_samples(about, base, home, crew, progress)
-        if study.finished and keeping.what == "worst":
-            _save_worst(study, base, keeping, crew)
+        with output_root(home):
+            study = _run_samples(about, base, home, crew, progress)
+            if study.finished and keeping.what == "worst":
+                _save_worst(study, base, keeping, crew)
     return study if folder is not None else dc.replace(study, folder=None)
 
 

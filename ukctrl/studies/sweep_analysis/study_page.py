@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.number_text import number, si_prefix
 from ukctrl.reports import html_page, notebook_card
@@ -79,7 +80,7 @@ def write_study_report(
         InputError: There is no finished sample, a name is unknown, or the folder cannot be
             written to.
     """
-    home = Path(folder)
+    home, study = Path(folder), expect("study", study, Study, "which sweep returns")
     insight = SweepAnalysis.of(study, cost=cost, require=require, maps=maps, trust=trust)
     images = study_figures.pictures(insight)
     with output_folder("the report", home):
@@ -183,7 +184,8 @@ def _replay_samples(
     folder_names = {f"{role}-{int(runs.number[row])}" for role, row in chosen}
     for role in ("worst", "failed"):
         for old in home.glob(f"{role}-*"):
-            if old.is_dir() and old.name not in folder_names and (old / "result.nc").is_file():
+            stale = old.name not in folder_names and not old.is_symlink()
+            if stale and old.is_dir() and (old / "result.nc").is_file():
                 shutil.rmtree(old)
     replays = []
     for count, (role, row) in enumerate(chosen):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
+from ukctrl.core.argument_errors import explain_argument_errors
+from ukctrl.core.arguments import expect
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 from ukctrl.studies.batch.run_store import SimulationJournal
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask
 from ukctrl.studies.batch.task import ProgressCallback, TaskFailure, scaled_progress
@@ -25,9 +27,10 @@ JOURNAL_FILE = "journal.jsonl"
 CARD_RUN, TUNED_RUN = "card", "tuned"
 
 
+@explain_argument_errors
 def tune(
-    scenario: Scenario,
-    budget: Budget,
+    scenario: AnyScenario,
+    budget: Budget | int,
     *,
     folder: AnyPath | None = None,
     resume: bool = False,
@@ -39,8 +42,10 @@ def tune(
     """Search for the gains of a scenario's controller.
 
     Args:
-        scenario: With the controller whose gains are searched for; those it has are tried first.
-        budget: How many simulations, for which cost, over which ranges, on which plants.
+        scenario: With the controller whose gains are searched for; those it has are tried first. A
+            scenario, its name, or the path of its file.
+        budget: How many simulations, for which cost, over which ranges, on which plants; a number
+            is that of simulations.
         folder: Where every simulation is written down as soon as it is done; absent: nowhere.
         resume: Whether to go on with the search in the folder, of which nothing is repeated but
             one run of the card, to see that it is still the same.
@@ -59,6 +64,16 @@ def tune(
         MachineFailure: The machine failed at some simulations, and again with nothing beside them.
             All others are in the journal, from which ``resume`` goes on.
     """
+    scenario = as_scenario(scenario)
+    if isinstance(budget, int):
+        budget = Budget(simulations=budget)
+    budget = expect(
+        "budget",
+        budget,
+        Budget,
+        "or a number of simulations; the controller is that "
+        "of the scenario: scenario.replace({'controller': ...})",
+    )
     _check_ranges(scenario, budget)
     name = law_name(scenario.controller)
     search = budget.simulations * budget.searches

@@ -8,16 +8,20 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.report_table import csv_text
 from ukctrl.simulation.result.atomic_files import card_text, finite_or_none
+from ukctrl.simulation.result.column_files import csv_columns, data_frame
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning import tuning_verdicts
 from ukctrl.studies.tuning.gain_search import GainSearch, HeldOut
 from ukctrl.studies.tuning.plants import Plants
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TITLE_SUFFIX, _SOURCE_SUFFIX = (
     re.compile(r", tuned for .*$"),
@@ -96,6 +100,14 @@ class Tuned:
     def to_json(self) -> str:
         """Return [`to_dict`][ukctrl.Tuned.to_dict] as text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per candidate, as `history_csv` does.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        return data_frame("Tuned.to_pandas", csv_columns(self.history_csv()))
 
     def history_csv(self) -> str:
         """Return one line per candidate, in the order in which they were tried.

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.catalog import file_name
+from ukctrl.core.files.output_folders import remove_file
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports import html_page
 from ukctrl.reports.plot import overlay
@@ -71,6 +73,7 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
+    tuned = expect("tuned", tuned, Tuned, "which tune returns")
     images, card = pictures(tuned), f"{card_name(tuned)}.toml"
     texts = {"tune.json": f"{tuned.to_json()}\n", "history.csv": tuned.history_csv()}
     if math.isfinite(tuned.tuning.best.cost):
@@ -78,7 +81,7 @@ def write_tuned(tuned: Tuned, folder: AnyPath) -> Path:
     texts["tune.html"] = html(tuned, images)
     page = html_page.write_page("the search", Path(folder), texts, images, _CAPTIONS)
     if card not in texts:
-        (page.parent / card).unlink(missing_ok=True)
+        remove_file(page.parent / card)
     return page
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from ukctrl.core.arguments import expect
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result.run_record import RunRecord
 from ukctrl.simulation.result.verdicts import (
@@ -64,6 +65,7 @@ def run_verdict(result: RunRecord, verdicts: Sequence[Verdict]) -> RunVerdict:
 
 def judge(result: RunRecord) -> tuple[Verdict, ...]:
     """Return every verdict that the recorded data allow."""
+    result = expect("result", result, RunRecord, "such as the Result that simulate returns")
     ending = outcome_verdicts.outcome(result)
     if not len(result.samples):
         return (ending,)
