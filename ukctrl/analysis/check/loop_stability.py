@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class LoopStability:
     of_hold: bool
     """Whether that growth is due to the hold, as far as that can be told."""
     smooth: bool
-    """Whether the law is smooth there: else its poles do not decide."""
+    """Whether the law is smooth at all of them: else its poles do not decide."""
     limit: float | None
     """Period up to which a hold makes no mode grow at any of them, the delay in periods unchanged
     [s]; None where that is not known, as sensors or an observer are made for the period."""
@@ -80,7 +79,7 @@ class LoopStability:
     """A period with which the scenario's loop was tried, and is stable [s]; None where none was
     found, or none is needed."""
     left_out: tuple[str, ...] = ()
-    """What the poles do not show, as `analyze` notes it."""
+    """What the worst poles do not show, as `analyze` notes it."""
 
     @property
     def worst_at(self) -> float:
@@ -103,7 +102,8 @@ class LoopStability:
         return decays or (self.diverges and not self.of_hold)
 
 
-class TrialRun(NamedTuple):
+@dc.dataclass(frozen=True, kw_only=True)
+class TrialRun:
     """A run that was tried, as poles do not decide, or to confirm them."""
 
     duration: float
@@ -128,7 +128,9 @@ def trial_run(loop: Loop, stability: LoopStability | None) -> TrialRun | None:
         returns = condemned and _returns(loop, scenario, nominal)
     except (UkctrlError, ArithmeticError):
         return None  # why it does not start is told elsewhere
-    return TrialRun(duration, nominal.status, nominal.message, returns)
+    return TrialRun(
+        duration=duration, status=nominal.status, message=nominal.message, returns=returns
+    )
 
 
 def _returns(loop: Loop, scenario: Scenario, nominal: Result) -> bool:
@@ -179,9 +181,9 @@ def loop_stability(loop: Loop, motion: TaskMotion) -> LoopStability:
         worst_text=stability_text(loops[k]),
         log_growth=float(np.trapezoid([*rates, rates[-1]], [*times, loop.t1])),
         of_hold=period is not None and (bounds is None or growth[k] > bounds[k]),
-        smooth=loops[k].smooth,
+        smooth=all(linear.smooth for linear in loops),
         limit=None if bounds is None else _hold_limit(loops, bounds),
-        left_out=tuple(dict.fromkeys(note for linear in loops for note in linear.notes)),
+        left_out=loops[k].notes,
     )
     if not (result.diverges and result.of_hold) or period is None:
         return result
