@@ -95,7 +95,8 @@ def _motion_check(
         except UkctrlError as error:
             unknown = str(error)
     stability, not_looked = None, ""
-    if loop.robot.nu:
+    has_loop = loop.robot.nu > 0 and loop.scenario.controller.needs_servo
+    if has_loop:
         try:
             stability = loop_stability(loop, motion)
         except (UkctrlError, ArithmeticError) as error:
@@ -108,7 +109,7 @@ def _motion_check(
         sampling=sampled_error(loop),
         stability=stability,
         stability_unknown=not_looked,
-        trial=trial_run(loop, stability) if loop.robot.nu and loop.scenario.servo else None,
+        trial=trial_run(loop, stability) if has_loop else None,
         timing=None if lifts else path_timing(loop, motion),
         optimum=None if optimum is None else OptimisedSummary(optimum.sentence, optimum.end),
         weak_grip=weakest_authority(loop, motion, loads, inputs, lifts),
