@@ -71,7 +71,7 @@ def record(comparison: Comparison) -> Record:
             }
     found: Record = {
         "entries": entries,
-        "best": told["best"],
+        "best": told["lowest"],
         "repeats": told["repeats"]["count"],
         "random": told["repeats"]["random"],
     }

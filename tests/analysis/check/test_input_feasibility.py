@@ -13,8 +13,8 @@ from ukctrl import Robot, Scenario
 from ukctrl.analysis.check.input_feasibility import (
     PULL_TOLERANCE,
     Feasibility,
-    _contact_loads,
     alternative_input_exists,
+    contact_loads,
     input_feasibility,
     law_inputs,
     required_inputs,
@@ -401,7 +401,7 @@ def grounded(*forces):
         plant=truth, robot=SimpleNamespace(elastic=None), plant_at=lambda t: dynamics
     )
     still = np.zeros((len(t), 1))
-    return _contact_loads(loop, motion(still, still, still, t=t), still)
+    return contact_loads(loop, motion(still, still, still, t=t), still)
 
 
 class Rows(NamedTuple):

@@ -478,15 +478,13 @@ def test_a_rank_at_the_start_and_along_the_way(matrix, along, text):
     assert check_report._ranks(rank_report(np.asarray(matrix)), along) == text
 
 
+ALONE = "the error alone is stable with a control period below 0.5 s"
 ERRORS = [
-    (
-        sampled(None, None),
-        "poles at -1 +- 2i, -3 1/s; a control period would be stable below 0.5 s",
-    ),
-    (sampled(None, None, longest=0.0), "poles at -1 +- 2i, -3 1/s; it does not decay"),
+    (sampled(None, None), f"poles at -1 +- 2j, -3 1/s; {ALONE}"),
+    (sampled(None, None, longest=0.0, decay=0.0), "poles at -1 +- 2j, -3 1/s; it does not decay"),
     (
         sampled(0.1, 1.0),
-        "poles at -1 +- 2i, -3 1/s; with a control period of 0.1 s: -2 1/s; stable below 0.5 s",
+        f"poles at -1 +- 2j, -3 1/s; with a control period of 0.1 s: -2 1/s; {ALONE}",
     ),
 ]
 
@@ -495,8 +493,11 @@ ERRORS = [
 def test_the_poles_of_the_error_are_told(sampling, text):
     poles = {"poles": (-1 + 2j, -1 - 2j, -3 + 0j), "sampled": (-2 + 0j,)}
     with_poles = SampledError(**(vars(sampling) | poles))
-    found = SimpleNamespace(motion=SimpleNamespace(sampling=with_poles))
-    assert check_report._error_dynamics(found) == text.replace("-2 1/s", "-2")
+    found = SimpleNamespace(sampling=with_poles, stability=None)
+    assert check_report._error_dynamics(found) == text
+    # Where the whole loop is known, what its error alone bears is no answer.
+    whole = SimpleNamespace(sampling=with_poles, stability=object())
+    assert check_report._error_dynamics(whole) == text.removesuffix(f"; {ALONE}")
 
 
 def test_causes_come_with_their_cure_and_count_what_follows():

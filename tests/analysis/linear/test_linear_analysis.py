@@ -136,7 +136,9 @@ def stand_in(rates=None, margins=(), unreached=(), moves=False, poles=(), active
     )
     loop = None
     if rates is not None:
-        loop = SimpleNamespace(rates=lambda: np.array(rates, dtype=complex), active=active)
+        loop = SimpleNamespace(
+            rates=lambda: np.array(rates, dtype=complex), active=active, plant=plant
+        )
     return SimpleNamespace(plant=plant, loop=loop, margins=margins, unreached=unreached)
 
 

@@ -50,8 +50,8 @@ def motion(**given):
     way = SimpleNamespace(
         kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0, lifted=()
     )
-    others = ("ranks", "sampling", "feasibility", "timing", "optimum", "kept")
-    plain = {"way": way} | dict.fromkeys(others)
+    others = ("ranks", "sampling", "stability", "trial", "feasibility", "timing", "optimum", "kept")
+    plain = {"way": way, "stability_unknown": ""} | dict.fromkeys(others)
     return SimpleNamespace(**plain | given)
 
 
@@ -91,7 +91,8 @@ def test_a_timing_is_told_as_it_is_and_at_best():
         "at 2.5 times its speed it would keep all limits (motors 'a', 'b' together, t = 1.25 s)"
     )
     assert found["fastest"] == (
-        "0.8125 s instead of the 4 s of motion; limited by motor 'a' 75 %, speed of 'b' 25 %"
+        "0.8125 s instead of the 4 s of motion, by motors and speeds alone; limited by motor 'a' "
+        "75 %, speed of 'b' 25 %"
     )
     alone = facts(motion=motion(timing=dc.replace(TIMED, least=None)))
     assert "fastest" not in alone

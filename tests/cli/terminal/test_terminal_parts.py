@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from printed_lines import plain
 
-from ukctrl.analysis.linear.linear_page import _pole, _poles
+from ukctrl.analysis.linear.linear_page import _pole, poles_text
 from ukctrl.cli.main import main
 from ukctrl.cli.terminal.interrupt import INSIST_SECONDS, InterruptHandler, interruptible
 from ukctrl.cli.terminal.lines import write
@@ -319,7 +319,7 @@ def test_a_pole_is_shown_without_its_rounding(pole, count, text):
 
 def test_poles_that_grow_alike_stand_with_the_slow_ones_first():
     pairs = [-1.0 - 3.0j, -1.0 - 2.0j, -1.0 + 2.0j, -1.0 + 3.0j, -2.0, 0.5]
-    assert _poles(np.array(pairs)) == "0.5, -1 +- 2j, -1 +- 3j, -2 1/s"
+    assert poles_text(np.array(pairs)) == "0.5, -1 +- 2j, -1 +- 3j, -2 1/s"
 
 
 @pytest.mark.parametrize("largest", [1.0, 1e3, 1e6])
@@ -327,9 +327,9 @@ def test_whether_small_poles_are_alike_depends_on_the_largest(largest):
     """They are where they differ by less than two millionths of it."""
     small = 1e-6 * largest
     alike = np.array([-small, -2.5 * small, -largest])
-    assert _poles(alike) == f"{-small:.3g} (2 of them), {-largest:.3g} 1/s"
+    assert poles_text(alike) == f"{-small:.3g} (2 of them), {-largest:.3g} 1/s"
     apart = np.array([-small, -3.5 * small, -largest])
-    assert _poles(apart) == f"{-small:.3g}, {-3.5 * small:.3g}, {-largest:.3g} 1/s"
+    assert poles_text(apart) == f"{-small:.3g}, {-3.5 * small:.3g}, {-largest:.3g} 1/s"
 
 
 class Closed(io.StringIO):

@@ -7,7 +7,8 @@ In order:
    off the rows.
 2. ``motion_ranks``: how rows are held along it. ``limit_usage``, ``input_feasibility``: what it
    takes of motors, joints and ground. ``safety_feasibility``: how much of it is feasible with what
-   the law keeps. ``timing``: how much faster it could be, and what the hold does to the errors.
+   the law keeps. ``speed_factor``, ``timing``: how much faster it could be, and what the hold does
+   to the errors. ``loop_stability``: the poles of the whole loop, and a run where they do not tell.
 3. ``check_result``: these as data. ``sentences``: the words of every diagnostic, which
    ``start_diagnostics`` (ranks, reach, closures of the start) and ``diagnostics`` (what all of that
    means, and what follows from what) choose.

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.analysis.check.check_result import Check, Readiness, RowCheck
+from ukctrl.analysis.check.check_result import Check, MotionCheck, Readiness, RowCheck
 from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.input_feasibility import Feasibility
+from ukctrl.analysis.check.loop_stability import LoopStability
 from ukctrl.analysis.check.motion_ranks import RankHistory
 from ukctrl.analysis.check.safety_feasibility import SafetyFeasibility
 from ukctrl.analysis.check.timing import PathTiming
@@ -25,6 +26,7 @@ from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
     drawable,
     internal_dynamics_figure,
 )
+from ukctrl.analysis.linear.linear_page import poles_text
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import AnyPath
@@ -100,7 +102,13 @@ def facts(check: Check) -> Iterator[tuple[str, str]]:
     if motion.kept is not None:
         yield "kept limits", _kept(motion.kept)
     if motion.sampling is not None:
-        yield "error", _error_dynamics(check)
+        yield "error", _error_dynamics(motion)
+    if motion.stability is not None:
+        yield "loop", _loop_stability(motion.stability)
+    elif motion.stability_unknown:
+        yield "loop", f"not looked at: {first_sentence(motion.stability_unknown)[0]}"
+    if motion.trial is not None:
+        yield "trial run", f"of {motion.trial.duration:.4g} s: {motion.trial.status}"
     if motion.optimum is not None:
         yield "optimised", motion.optimum.text
     if motion.timing is not None:
@@ -140,7 +148,7 @@ def timing_facts(timing: PathTiming) -> Iterator[tuple[str, str]]:
         by = f"; limited by {', '.join(named[:MAX_BINDING])}" if named else ""
         if timing.clock_ends is None:
             took = f"{timing.least:.4g} s instead of the {timing.duration:.4g} s of motion"
-            yield "fastest", f"{took}{by}"
+            yield "fastest", f"{took}, by motors and speeds alone{by}"
         else:  # exact, and smoothed as the scenario wants it
             yield "retimed", f"the paths end at t = {timing.clock_ends:.4g} s{by}"
 
@@ -176,25 +184,31 @@ def _lifted(lifts: Sequence[LiftInterval]) -> str:
     return "; ".join(text)
 
 
-def _error_dynamics(check: Check) -> str:
-    sampled = check.motion.sampling
+def _error_dynamics(motion: MotionCheck) -> str:
+    sampled = motion.sampling
     assert sampled is not None
-    poles = ", ".join(_pole(pole) for pole in sampled.poles if pole.imag >= 0.0)
-    text = f"poles at {poles} 1/s"
-    if sampled.period is None:
-        if sampled.longest <= 0.0:
-            return f"{text}; it does not decay"
-        return f"{text}; a control period would be stable below {sampled.longest:.3g} s"
-    moved = ", ".join(_pole(pole) for pole in sampled.sampled if pole.imag >= 0.0)
+    text = f"poles at {poles_text(np.array(sampled.poles))}"
+    if sampled.period is not None:
+        moved = poles_text(np.array(sampled.sampled))
+        text = f"{text}; with a control period of {sampled.period:.3g} s: {moved}"
+    elif sampled.decay <= 0.0:
+        return f"{text}; it does not decay"
+    if motion.stability is not None:
+        return text
+    # Of the whole loop nothing is known: what follows is of the error alone, and says so.
+    return f"{text}; the error alone is stable with a control period below {sampled.longest:.3g} s"
+
+
+def _loop_stability(stability: LoopStability) -> str:
+    text = stability.text
+    if max(stability.growth) > max(stability.growth[0], 0.0):
+        text = f"{text}; at t = {stability.worst_at:.4g} s {stability.worst_text}"
+    if stability.limit is None:
+        return text
     return (
-        f"{text}; with a control period of {sampled.period:.3g} s: {moved}; stable below "
-        f"{sampled.longest:.3g} s"
+        f"{text}; a hold makes no mode grow below {stability.limit:.3g} s (at "
+        f"{len(stability.times)} states)"
     )
-
-
-def _pole(pole: complex) -> str:
-    real = f"{pole.real:.3g}"
-    return real if abs(pole.imag) < 1e-6 * abs(pole) else f"{real} +- {abs(pole.imag):.3g}i"
 
 
 def row_table(rows: Sequence[RowCheck], dependent: Sequence[str], max_rows: int) -> ReportTable:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ukctrl.analysis.check.contact_phases import LiftInterval
 from ukctrl.analysis.check.input_feasibility import Feasibility, InputCurves
+from ukctrl.analysis.check.loop_stability import LoopStability, TrialRun
 from ukctrl.analysis.check.motion_end import MotionEnd
 from ukctrl.analysis.check.motion_ranks import MotionRanks, SingularValueCurves, WeakAuthority
 from ukctrl.analysis.check.safety_feasibility import SafetyFeasibility, SlackCurves
@@ -144,6 +145,12 @@ class MotionCheck:
     """Peaks of motors, joints and ground along the motion; None without one."""
     sampling: SampledError | None
     """The control period against the error dynamics; None where the law's error is not linear."""
+    stability: LoopStability | None = None
+    """The poles of the whole loop; None where it was not looked at."""
+    stability_unknown: str = ""
+    """Why it was not, else empty."""
+    trial: TrialRun | None = None
+    """A run that was tried, where the poles do not decide."""
     weak_grip: WeakAuthority | None = None
     """Where the motors' grip of the rows is weakest, the start included; None where it is firm."""
     timing: PathTiming | None = None

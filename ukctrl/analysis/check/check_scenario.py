@@ -18,6 +18,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule
 from ukctrl.analysis.check.diagnostics import diagnostics
 from ukctrl.analysis.check.input_feasibility import input_feasibility
+from ukctrl.analysis.check.loop_stability import loop_stability, trial_run
 from ukctrl.analysis.check.motion_ranks import (
     motion_ranks,
     observability_samples,
@@ -99,12 +100,22 @@ def _motion_check(
             safety, slack_curves = safety_feasibility(loop, motion, loads.needed, bounds, lifts)
         except UkctrlError as error:
             unknown = str(error)
+    stability, not_looked = None, ""
+    has_loop = loop.robot.nu > 0 and loop.scenario.controller.needs_servo
+    if has_loop:
+        try:
+            stability = loop_stability(loop, motion)
+        except (UkctrlError, ArithmeticError) as error:
+            not_looked = str(error)
     optimum = planned_motion(loop.scenario, loop.robot)
     return MotionCheck(
         way=trajectory,
         ranks=ranks,
         feasibility=demands,
         sampling=sampled_error(loop),
+        stability=stability,
+        stability_unknown=not_looked,
+        trial=trial_run(loop, stability) if has_loop else None,
         timing=None if lifts else path_timing(loop, motion),
         optimum=None if optimum is None else OptimisedSummary(optimum.sentence, optimum.end),
         weak_grip=weakest_authority(loop, motion, loads, inputs, lifts),

@@ -27,6 +27,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule, sticking_contacts
 from ukctrl.analysis.check.input_feasibility import ContactLoad, Feasibility
 from ukctrl.analysis.check.limit_usage import LimitUsage
+from ukctrl.analysis.check.loop_stability import LoopStability, TrialRun
 from ukctrl.analysis.check.motion_ranks import MotionRanks, ObservabilitySample, RankHistory
 from ukctrl.analysis.check.safety_feasibility import (
     LIMIT_TOLERANCE,
@@ -159,8 +160,13 @@ def motion_diagnostics(
         yield from _timing_diagnostics(along.timing, trajectory)
     if along.optimum is not None and along.optimum.end - trajectory.end > TIME_RTOL:
         yield diagnose("timing: optimised", "note", {"optimum": along.optimum})
-    if along.sampling is not None:
-        yield from _period_diagnostics(along.sampling)
+    periods = [] if along.sampling is None else list(_period_diagnostics(along.sampling))
+    yield from periods
+    if along.stability is not None and along.stability.diverges:
+        told = any(entry.level == "bad" for entry in periods)  # the error's period is to blame
+        yield from () if told else _loop_diagnostics(along.stability, along.trial)
+    elif along.trial is not None and along.trial.status != "completed":
+        yield diagnose("loop: trial", "bad", {"trial": along.trial})
 
 
 def lift_diagnostics(lifts: ContactSchedule, motion: TaskMotion) -> Iterator[Diagnostic]:
@@ -291,6 +297,20 @@ def _period_diagnostics(sampling: SampledError) -> Iterator[Diagnostic]:
         yield diagnose("period: grows", "bad", values)
     elif rate < SLOW_DECAY_RATIO * sampling.decay:
         yield diagnose("period: slow", "warning", values)
+
+
+def _loop_diagnostics(stability: LoopStability, trial: TrialRun | None) -> Iterator[Diagnostic]:
+    """Yield that a mode grows, and whether a run that was tried confirms it."""
+    late = f" and a delay of {stability.delay:.3g} s" if stability.delay else ""
+    values = {"stability": stability, "late": late, "trial": trial}
+    if not stability.of_hold:
+        yield diagnose("loop: law", "warning", values, stability.worst_at)
+    elif trial is not None and trial.returns:
+        yield diagnose("loop: doubt", "warning", values, stability.worst_at)
+    elif stability.recommended is None:
+        yield diagnose("loop: gains", "bad", values, stability.worst_at)
+    else:
+        yield diagnose("loop: period", "bad", values, stability.worst_at)
 
 
 # What the law keeps
@@ -443,10 +463,11 @@ CAUSED_BY: Mapping[str, tuple[str, ...]] = {
     "ranks": ("motion",),
     "grip": ("degree", "held", "weak", "ranks", "motion"),
     "law": (*_NO_GRIP, "motion"),
-    "lost": (*_NO_GRIP, "law", "motion", "period", "off"),
+    "lost": (*_NO_GRIP, "law", "motion", "period", "loop", "off"),
     "motion": ("closures", "degree", "held"),
-    "approach": ("degree", "held", "weak", "period", "off"),
+    "approach": ("degree", "held", "weak", "period", "loop", "off"),
     "first input": ("approach", "limits", "elsewhere", "off", *_NO_GRIP),
+    "loop": (*_NO_GRIP, "law", "motion", "internal"),
     "limits": _DEMANDING,
     "speed": ("open", "motion", "ranks", "internal"),
     "place": ("open", "internal"),

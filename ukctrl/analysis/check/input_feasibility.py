@@ -150,15 +150,15 @@ def input_feasibility(
     law, refused = law_inputs(loop, motion)
     has_inputs = bool(len(motion.t)) and bool(np.isfinite(task_inputs).all())
     has_law = bool(len(motion.t)) and bool(np.isfinite(law).all())
-    low, high = _input_bounds(loop, motion)
-    inputs, rates = _input_usage(loop, motion.t, task_inputs, low, high)
-    lawful, _ = _input_usage(loop, motion.t, law, low, high)
+    low, high = input_bounds_along(loop, motion)
+    inputs, rates = input_usage(loop, motion.t, task_inputs, low, high)
+    lawful, _ = input_usage(loop, motion.t, law, low, high)
     broken = any(use.since is not None for use in inputs)
     # Another input is asked for only where the motors give all of the acceleration.
     elsewhere = (
         broken and missed is None and alternative_input_exists(loop, motion, task_inputs, low, high)
     )
-    velocities, positions = _joint_usage(loop, motion)
+    velocities, positions = joint_usage(loop, motion)
     if approach is not None:
         inputs, lawful, rates, velocities, positions = _merge_transient(
             loop, approach, (inputs, lawful, rates, velocities, positions)
@@ -183,7 +183,7 @@ def input_feasibility(
         elsewhere=elsewhere,
         missed=missed,
         refused=refused,
-        ground=_contact_loads(loop, motion, law if has_law else task_inputs)
+        ground=contact_loads(loop, motion, law if has_law else task_inputs)
         if has_inputs or has_law
         else (),
     )
@@ -309,18 +309,20 @@ def _merge_transient(
     start on: the motion's, or what the way to it takes where that is more.
     """
     transient = approach.motion
-    first, changes = _input_usage(loop, transient.t, approach.u, *_input_bounds(loop, transient))
+    first, changes = input_usage(
+        loop, transient.t, approach.u, *input_bounds_along(loop, transient)
+    )
     inputs, lawful, *_ = uses
     # Of a law that is none by rows only the inputs of the motion are known.
     input_usages = (first if inputs else (), first if lawful or not inputs else ())
-    usages = (*input_usages, changes, *_joint_usage(loop, transient))
+    usages = (*input_usages, changes, *joint_usage(loop, transient))
     return [
         larger_usages(() if approach.covers_run else use, back, approach.end)
         for use, back in zip(uses, usages, strict=True)
     ]
 
 
-def _input_bounds(loop: Loop, motion: TaskMotion) -> tuple[Matrix, Matrix]:
+def input_bounds_along(loop: Loop, motion: TaskMotion) -> tuple[Matrix, Matrix]:
     """Return what motors give along a motion, ``(k, nu)``; the bench may have tighter limits."""
     low, high = np.zeros((2, len(motion.t), loop.robot.nu))
     for k, t in enumerate(motion.t.tolist()):
@@ -331,7 +333,7 @@ def _input_bounds(loop: Loop, motion: TaskMotion) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def _input_usage(
+def input_usage(
     loop: Loop, t: Vector, u: Matrix, low: Matrix, high: Matrix
 ) -> tuple[tuple[LimitUsage, ...], tuple[LimitUsage, ...]]:
     """Return what inputs take of the motors' limits, and of those of their rates."""
@@ -348,7 +350,7 @@ def _input_usage(
     return limit_usages(names, units, t, u, low, high), rates
 
 
-def _joint_usage(
+def joint_usage(
     loop: Loop, motion: TaskMotion
 ) -> tuple[tuple[LimitUsage, ...], tuple[LimitUsage, ...]]:
     """Return what the motion takes of the joints' velocity and position limits."""
@@ -373,7 +375,7 @@ def _joint_usage(
     return velocities, positions
 
 
-def _contact_loads(loop: Loop, motion: TaskMotion, u: Matrix) -> tuple[ContactLoad, ...]:
+def contact_loads(loop: Loop, motion: TaskMotion, u: Matrix) -> tuple[ContactLoad, ...]:
     """Return how the ground bears each contact, whose rows are known by their names."""
     stack = loop.plant.passive
     row = {name: i for i, name in enumerate(stack.names)}

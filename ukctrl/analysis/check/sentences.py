@@ -34,7 +34,7 @@ SENTENCES: Mapping[str, str] = {
     "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
         "written as phi it would hold a value."),
     "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
-        'under gravity: give allocation.null_space, e.g. {{ kind = "damping", gain = 1.0 }}, or '
+        'under gravity: give allocation.null_space, e.g. {{ kind = "self_motion", kd = 10.0 }}, or '
         "more rows."),
     "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
@@ -108,6 +108,17 @@ SENTENCES: Mapping[str, str] = {
     "period: slow": ("a control period of {sampling.period:.4g} s{late} is long for the gains: the "
         "error of row '{sampling.row}' decays at {sampling.sampled_decay:.3g} 1/s instead of "
         "{sampling.decay:.3g}; below {sampling.recommended:.2g} s it keeps four fifths of that."),
+    "loop: period": ("a control period of {stability.period:.4g} s{late} is too long for the loop: "
+        "at t = {stability.worst_at:.4g} s it is {stability.worst_text}."),
+    "loop: gains": ("the loop that is held for {stability.period:.4g} s{late} diverges: at t = "
+        "{stability.worst_at:.4g} s it is {stability.worst_text}."),
+    "loop: doubt": ("a control period of {stability.period:.4g} s{late} is long for the loop: at t "
+        "= {stability.worst_at:.4g} s of the exact motion it is {stability.worst_text}; a trial "
+        "run of {trial.duration:.4g} s that starts off comes back all the same."),
+    "loop: trial": ("a trial run of {trial.duration:.4g} s ends as '{trial.status}': "
+        "{trial.message}"),
+    "loop: law": ("the law does not hold all of the robot: at t = {stability.worst_at:.4g} s the "
+        "loop is {stability.worst_text}."),
     # What the law keeps
     "keep: doubt": "{text}",
     "keep: unknown": "the kept limits cannot be evaluated {where}: {why}",
@@ -159,6 +170,9 @@ REMEDIES: Mapping[str, str] = {
     "timing: retimed": LONGER_RUN,
     "open": ("Hold the posture by a row that is constant, or follow the joints, such as with "
         "controller.use = 'computed-torque'."),
+    "loop: period": ("Shorten timing.control to {stability.recommended:.2g} s, with which "
+        "the poles were tried and are stable, or lower the gains."),
+    "loop: gains": "Lower the gains: no shorter control period that was tried makes it stable.",
     "keep: doubt": "Give a smaller deceleration or speed.",
     "keep: unknown": "Keep what has a value wherever the robot may be.",
     "keep: start": "Start inside, or move the limit.",

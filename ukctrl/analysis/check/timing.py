@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.analysis.check.speed_factor import SpeedFactor, tried_factor
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.analysis.linear.sampled_systems import sampled_plant
 from ukctrl.control.error_polynomial import ErrorPolynomial
@@ -71,7 +72,8 @@ class PathTiming:
     """That limit, such as ``("motor 'elbow'",)``; several motors bind together where there are
     more than freedoms."""
     least: float | None
-    """Time of the fastest timing of the same path [s]; None where there is none."""
+    """Time of the fastest timing of the same path by motors and speeds alone [s]; None where there
+    is none."""
     bound_by: dict[str, float]
     """What binds that timing, and in which part of its time, the most first."""
     clock_ends: float | None
@@ -93,13 +95,12 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
         stretches = list(_segments(loop, motion))
         if not stretches:
             return None
-        rate, t, binding = min(
-            (_speed_factor(one) for one in stretches), key=lambda found: found[0]
-        )
+        bound = min((_speed_factor(one) for one in stretches), key=lambda factor: factor.rate)
+        if not np.isfinite(bound.rate):
+            return None
+        factor = tried_factor(loop, motion, bound)
     except (UkctrlError, ArithmeticError):
         return None  # what motors cannot give at all is told by the inputs that the motion needs
-    if not np.isfinite(rate):
-        return None
     min_duration, bound_by = _fastest_timing(stretches)
     clock = retimed_path_timing(loop.scenario, robot)
     # as it is printed, so that what is advised is what was tried
@@ -108,9 +109,9 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
     too_fast = rate < TIMING_NOTE_FACTOR and clock is None
     return PathTiming(
         duration=sum(float(one.t[-1] - one.t[0]) for one in stretches),
-        rate=rate,
-        t=t,
-        binding=binding,
+        rate=factor.rate,
+        t=factor.t,
+        binding=factor.binding,
         least=min_duration,
         bound_by=bound_by,
         clock_ends=None if clock is None else float(clock.clock.times[-1]),
@@ -180,8 +181,8 @@ def _input_bounds(loop: Loop, rate: Vector) -> tuple[Vector, Vector]:
     return loop.effects.bounds(rate) or loop.robot.input_bounds(rate)
 
 
-def _speed_factor(one: _MotionSegment) -> tuple[float, float, tuple[str, ...]]:
-    """Return at which part of its speed a stretch keeps all limits, what binds it, and when."""
+def _speed_factor(one: _MotionSegment) -> SpeedFactor:
+    """Return at which part of its speed a stretch keeps motors and speeds within their limits."""
     factor = np.ones(len(one.t))
     # Friction depends on the speed that is looked for: a fixed point.
     for _ in range(FRICTION_PASSES):
@@ -199,7 +200,7 @@ def _speed_factor(one: _MotionSegment) -> tuple[float, float, tuple[str, ...]]:
     row = first_smallest(squares[k])
     speed_binds = row == squares.shape[1] - 1
     binding = (one.limits.fastest_joint(k),) if speed_binds else one.limits.binding(k, row)
-    return float(np.sqrt(min_squares[k])), float(one.t[k]), binding
+    return SpeedFactor(float(np.sqrt(min_squares[k])), float(one.t[k]), binding)
 
 
 def _fastest_timing(stretches: list[_MotionSegment]) -> tuple[float | None, dict[str, float]]:

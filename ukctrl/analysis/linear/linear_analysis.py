@@ -190,25 +190,30 @@ def _rest_notes(plant: LinearPlant) -> list[str]:
     return [f"the robot is at rest here, but its input accelerates it: {moment}."]
 
 
+def stability_text(loop: LinearLoop) -> str:
+    """Return whether a loop is stable, and the rate of the mode that decides it."""
+    rates, worst = loop.rates(), loop_growth_rate(loop)
+    tail = "" if _at_rest(loop.plant) else " at this moment"
+    tail += f" while {loop.active.words}" if loop.active.words else ""
+    if worst > 0.0:
+        shown = pole_text(complex(rates[first_largest(rates.real)]))
+        return f"unstable{tail}: a mode grows with s = {shown} 1/s"
+    if worst == 0.0:
+        return f"neutral{tail}: {neutral_count(rates)} of {len(rates)} modes neither grow nor decay"
+    return f"stable{tail}: the slowest mode decays with {-worst:.3g} 1/s"
+
+
 def _verdict(analysis: LinearAnalysis) -> str:
     loop, tail = analysis.loop, "" if _at_rest(analysis.plant) else " at this moment"
     if loop is None:
         worst = growth_rate(analysis.plant.poles())
         text = f"a mode grows with {worst:.3g} 1/s" if worst > 0.0 else "no mode grows"
         return f"no loop; of the plant alone {text}{tail}."
-    rates = loop.rates()
-    worst = loop_growth_rate(loop)
-    tail += f" while {loop.active.words}" if loop.active.words else ""
-    if worst > 0.0:
-        pole = complex(rates[first_largest(rates.real)])
-        shown = pole_text(complex(pole.real, abs(pole.imag)))
+    text = stability_text(loop)
+    if loop_growth_rate(loop) > 0.0:
         hidden = [mode for mode in analysis.unreached if mode.grows]
         reason = f" No motor moves the one in {hidden[0].states}." if hidden else ""
-        return f"unstable{tail}: a mode grows with s = {shown} 1/s.{reason}"
-    if worst == 0.0:
-        text = f"neutral{tail}: {neutral_count(rates)} of {len(rates)} modes neither grow nor decay"
-    else:
-        text = f"stable{tail}: the slowest mode decays with {-worst:.3g} 1/s"
+        return f"{text}.{reason}"
     if not analysis.margins:
         return f"{text}."
     min_margin = analysis.margins[first_smallest([margin.disk for margin in analysis.margins])]

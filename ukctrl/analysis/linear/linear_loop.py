@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     import control
 
 
+MEMORY = "memory"
+"""How the names of the law's own states begin."""
+
+
 @final
 @dc.dataclass(frozen=True, eq=False, kw_only=True)
 class LinearLoop:
@@ -62,6 +66,9 @@ class LinearLoop:
     """What the linear system leaves out."""
     active: ActiveSet = dc.field(default_factory=ActiveSet)
     """Which limits are active, and held."""
+    smooth: bool = True
+    """Whether the law is smooth there: else its slopes, and so the poles, are of the step that the
+    differences take."""
 
     @cached_property
     def _open_loop(self) -> LinearSystem:
@@ -125,6 +132,24 @@ class LinearLoop:
         delays = list(self.delays)
         delays[motor] += extra
         return dc.replace(self, delays=tuple(delays))
+
+    def at_period(self, period: float | None) -> LinearLoop:
+        """Return the loop under another hold [s], as late in periods, or without hold and delay.
+
+        Raises:
+            InputError: Sensors or an observer have states, which are made for the period.
+        """
+        A, B, C, D, names = self.commands
+        if not all(name.startswith(MEMORY) for name in names) or B.shape[1] > len(self.plant.A):
+            raise InputError("a loop must have no sensors with states for another period.")
+        if self.period is not None:
+            A, B = (A - np.eye(len(A))) / self.period, B / self.period
+        if period is not None:
+            A, B = np.eye(len(A)) + period * A, period * B
+        ratio = period / self.period if period is not None and self.period is not None else 0.0
+        delays = tuple(ratio * delay for delay in self.delays)
+        commands = LinearSystem(A, B, C, D, names)
+        return dc.replace(self, period=period, delays=delays, commands=commands)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -293,7 +318,7 @@ def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> Lin
     if loop.estimator is not None and period is not None:
         sensors = with_observer(sensors, loop.estimator, measurement, u, period)
     linear = linear_law(loop.law, loop.believed_model, measurement, sensors.full)
-    names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
+    names = tuple(f"{MEMORY} {k + 1}" for k in range(len(linear.F_m)))
     K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
     K[saturation] = K_m[saturation] = (
         0.0  # what a motor has no more of does not change with the command
@@ -310,6 +335,7 @@ def linearise_loop(scenario: Scenario, loop: Loop, point: OperatingPoint) -> Lin
         commands=commands,
         notes=(*_notes(scenario, context, loop, linear), *active.notes()),
         active=active,
+        smooth=not (linear.nonsmoothness or linear.set_changes),
     )
 
 

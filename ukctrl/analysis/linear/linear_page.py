@@ -140,9 +140,9 @@ def facts(
     yield "point", plant.point.source + _equilibria_text(equilibria)
     sizes = len(plant.A), len(plant.inputs), len(plant.outputs)
     yield "plant", "states: {}, motors: {}, rows: {}".format(*sizes)
-    yield "poles", _poles(poles)
+    yield "poles", poles_text(poles)
     if plant.inputs and plant.outputs:
-        yield "zeros", _poles(analysis.zeros, max(map(abs, poles.tolist()), default=0.0))
+        yield "zeros", poles_text(analysis.zeros, max(map(abs, poles.tolist()), default=0.0))
     if analysis.unreached:
         yield "uncontrollable", _modes(analysis.unreached)
     if analysis.unseen:
@@ -153,7 +153,7 @@ def facts(
         if loop.active.words:
             yield "active", loop.active.words
         yield "loop", f"{len(loop.A)} states{hold}{late}"
-        yield "loop poles", _poles(loop.rates())
+        yield "loop poles", poles_text(loop.rates())
     if analysis.disk is not None:
         yield "all motors", f"disk margin {analysis.disk:.3g}"
 
@@ -166,7 +166,7 @@ def _equilibria_text(equilibria: Sequence[Equilibrium]) -> str:
     return family + (f"; {len(tail)} more further away" if tail else "")
 
 
-def _poles(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
+def poles_text(values: NDArray[np.complex128], min_scale: float = 0.0) -> str:
     """Return poles, those that grow most first, alike ones and conjugates together."""
     poles: list[complex] = snap_zero_rates(values).tolist()
     remaining = sorted(filter(cmath.isfinite, poles), key=lambda p: (-p.real, abs(p.imag)))

@@ -7,11 +7,12 @@ that there is one formula; the tests compare them with the textbooks'.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.input_metric import MetricName
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, SelfMotion
+from ukctrl.control.allocation.null_space import AnyNullSpace, SelfMotion
 from ukctrl.control.baselines.joint_space import SecondOrderGains
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.feedback.feedback import RateGain, StiffnessGain
@@ -29,9 +30,23 @@ class TaskSpace(SecondOrderGains, Controller):
     kd: RateGain
     """Gain of its rate [1/s]."""
 
-    def _servo(self, metric: MetricName, null_space: AnyNullSpace | None) -> Servo:
-        allocation = LeastNorm(metric=metric, null_space=null_space)
+    null_space: AnyNullSpace | None = SelfMotion(kd=10.0)
+    r"""What moves the robot where the task leaves it free: $\tau_0$, or $a_0$."""
+
+    metric: ClassVar[MetricName]
+    """Of the servo law that it is."""
+
+    @property
+    def row_allocation(self) -> Allocation:
+        return self.row_law.allocation
+
+    @property
+    def row_law(self) -> Servo:
+        allocation = LeastNorm(metric=self.metric, null_space=self.null_space)
         return Servo(feedback=self.feedback(), allocation=allocation)
+
+    def start(self, task: Task) -> Law:
+        return self.row_law.start(task)
 
 
 @spec
@@ -50,11 +65,7 @@ class OperationalSpace(TaskSpace):
     """
 
     kind: Literal["operational_space"] = "operational_space"
-    null_space: AnyNullSpace | None = Damping(gain=1.0)
-    r"""What $\tau_0$ is."""
-
-    def start(self, task: Task) -> Law:
-        return self._servo("gauss", self.null_space).start(task)
+    metric: ClassVar[MetricName] = "gauss"
 
 
 @spec
@@ -73,8 +84,4 @@ class ResolvedAcceleration(TaskSpace):
     """
 
     kind: Literal["resolved_acceleration"] = "resolved_acceleration"
-    null_space: AnyNullSpace | None = SelfMotion(kd=10.0)
-    """What $a_0$ comes from; ``self_motion`` is Hsu's."""
-
-    def start(self, task: Task) -> Law:
-        return self._servo("resolved_acceleration", self.null_space).start(task)
+    metric: ClassVar[MetricName] = "resolved_acceleration"

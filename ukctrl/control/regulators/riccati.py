@@ -365,4 +365,4 @@ def pole_text(pole: complex) -> str:
     """Return a pole, or a conjugate pair, as messages have it."""
     if pole.imag == 0.0:
         return f"{pole.real:.4g}"
-    return f"{pole.real:.4g} +- {pole.imag:.4g}j"
+    return f"{pole.real:.4g} +- {abs(pole.imag):.4g}j"

@@ -1,0 +1,261 @@
+"""Whether the loop that a run closes is stable: of all freedoms, at the start and along the motion.
+
+The poles are those of `analyze`, of the linear loop with plant, law, its memory, hold, delay and
+sensors. A control period is to blame for a mode that grows where the same loop without a hold has
+none that grows nearly as fast.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.analysis.linear.linear_analysis import stability_text
+from ukctrl.analysis.linear.linear_loop import (
+    LinearLoop,
+    linear_loop,
+    linearise_loop,
+    loop_growth_rate,
+)
+from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
+
+MAX_POINTS = 5
+"""States at which the loop is looked at: the start, and evenly along the motion."""
+HOLD_RATIO = 2.0
+"""A mode that grows for its hold grows by more than this beside what it does without one."""
+CERTAIN_GROWTH = math.log(1e6)
+"""A mode that grows by more in a run leaves the motion, however small the deviation was."""
+HOLD_GROWTH = 1.0
+"""One that grows for its hold is a fault of the loop from this on."""
+MAX_TRIAL_TICKS = 2000
+"""Ticks of a run that is tried."""
+PUSH = 1e-2
+"""By how much its start is off, to see whether it comes back: more than a cycle of friction [rad/s,
+m/s]."""
+MIN_PERIOD, MAX_PERIOD, PERIOD_RATIO = 1e-5, 10.0, 1.2
+"""Periods that are tried for the stability limit, and their ratio [s, s, 1]."""
+LIMIT_HALVINGS = 12
+"""Halvings of the interval of the limit, to 5 digits."""
+MAX_TRIES = 4
+"""Periods that are tried on the scenario itself, each half the one before."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class LoopStability:
+    """The poles of a scenario's loop."""
+
+    text: str
+    """Its stability at the start, in the words of `analyze`."""
+    period: float | None
+    """Period of the hold [s]; None under continuous control."""
+    delay: float
+    """By how much inputs arrive late [s]."""
+    states: int
+    times: tuple[float, ...]
+    """Where it was looked at, the start first [s]."""
+    growth: tuple[float, ...]
+    """Rate of the mode that grows most or decays least at each; below zero it decays [1/s]."""
+    worst_text: str
+    """Its stability where a mode grows most."""
+    log_growth: float
+    """Logarithm of how much the modes that grow most make of a deviation over the run, at most."""
+    of_hold: bool
+    """Whether that growth is due to the hold, as far as that can be told."""
+    smooth: bool
+    """Whether the law is smooth at all of them: else its poles do not decide."""
+    limit: float | None
+    """Period up to which a hold makes no mode grow at any of them, the delay in periods unchanged
+    [s]; None where that is not known, as sensors or an observer are made for the period."""
+    recommended: float | None = None
+    """A period with which the scenario's loop was tried, and is stable [s]; None where none was
+    found, or none is needed."""
+    left_out: tuple[str, ...] = ()
+    """What the worst poles do not show, as `analyze` notes it."""
+
+    @property
+    def worst_at(self) -> float:
+        """When a mode grows most [s]."""
+        return self.times[int(np.argmax(self.growth))]
+
+    @property
+    def diverges(self) -> bool:
+        """Whether a mode is certain to grow within the run."""
+        certain = HOLD_GROWTH if self.of_hold else CERTAIN_GROWTH
+        return self.smooth and self.log_growth > certain
+
+    @property
+    def decides(self) -> bool:
+        """Whether small deviations decay, with nothing left out, or grow with any period.
+
+        What grows for its hold does so about the exact motion, which not every law follows.
+        """
+        decays = self.smooth and max(self.growth) < 0.0 and not self.left_out
+        return decays or (self.diverges and not self.of_hold)
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class TrialRun:
+    """A run that was tried, as poles do not decide, or to confirm them."""
+
+    duration: float
+    """[s]."""
+    status: str
+    message: str
+    returns: bool
+    """Whether another one, which starts a little off, comes back to it."""
+
+
+def trial_run(loop: Loop, stability: LoopStability | None) -> TrialRun | None:
+    """Return how a run goes whose ticks the poles do not judge, or condemn; None where they do."""
+    timing = loop.scenario.timing
+    if timing.control is None or (stability is not None and stability.decides):
+        return None
+    duration = min(timing.duration, MAX_TRIAL_TICKS * timing.control)
+    shorter = dc.replace(timing, duration=duration)
+    scenario = dc.replace(loop.scenario, timing=shorter)
+    try:
+        nominal = simulate(scenario)
+        condemned = stability is not None and stability.diverges and nominal.status == "completed"
+        returns = condemned and _returns(loop, scenario, nominal)
+    except (UkctrlError, ArithmeticError):
+        return None  # why it does not start is told elsewhere
+    return TrialRun(
+        duration=duration, status=nominal.status, message=nominal.message, returns=returns
+    )
+
+
+def _returns(loop: Loop, scenario: Scenario, nominal: Result) -> bool:
+    """Return whether a run from a start that is a little off comes nearer to another."""
+    q, v = nominal["q"][0], nominal["v"][0]
+    loop.plant.move(loop.t0, q, v)
+    A, push = loop.plant.passive.rows.A, PUSH * (-1.0) ** np.arange(len(v))
+    push -= np.linalg.pinv(A) @ (A @ push)  # what closures and contacts allow
+    start = {"q": q.tolist(), "v": (v + push).tolist(), "solve": False}
+    pushed = simulate(scenario.replace({f"start.{key}": value for key, value in start.items()}))
+    if pushed.status != "completed":
+        return False
+    distance = np.abs(pushed["v"] - nominal["v"]).max(axis=1)
+    tenth = 1 + len(distance) // 10
+    return bool(distance[-tenth:].max() < distance[:tenth].max())
+
+
+def loop_stability(loop: Loop, motion: TaskMotion) -> LoopStability:
+    """Return the poles of the loop along a motion.
+
+    Args:
+        loop: The scenario, ready to run.
+        motion: The motion that its task asks for.
+
+    Raises:
+        InputError: The scenario has no motors, or the law no command at the start.
+    """
+    scenario, period = loop.scenario, loop.scenario.timing.control
+    loops, points = [], []
+    for i, point in enumerate(_points(loop, motion)):
+        try:
+            loops.append(linearise_loop(scenario, loop, point))
+            points.append(point)
+        except (UkctrlError, ArithmeticError):
+            if not i:
+                raise
+    growth = [loop_growth_rate(linear) for linear in loops]
+    bounds = _bounds_of_hold(loops)
+    k = int(np.argmax(growth))
+    rates, times = np.maximum(growth, 0.0), [point.t for point in points]
+    result = LoopStability(
+        text=stability_text(loops[0]),
+        period=period,
+        delay=loops[k].delay,
+        states=len(loops[k].A),
+        times=tuple(times),
+        growth=tuple(growth),
+        worst_text=stability_text(loops[k]),
+        log_growth=float(np.trapezoid([*rates, rates[-1]], [*times, loop.t1])),
+        of_hold=period is not None and (bounds is None or growth[k] > bounds[k]),
+        smooth=all(linear.smooth for linear in loops),
+        limit=None if bounds is None else _hold_limit(loops, bounds),
+        left_out=loops[k].notes,
+    )
+    if not (result.diverges and result.of_hold) or period is None:
+        return result
+    longest = period if result.limit is None else min(period, result.limit)
+    shorter = _tried_period(loop, points, bounds or [0.0] * len(points), longest)
+    return dc.replace(result, recommended=shorter)
+
+
+def _points(loop: Loop, motion: TaskMotion) -> Iterator[OperatingPoint]:
+    """Yield where the loop is looked at; a path alone, or links before springs, are no states."""
+    yield operating_point(loop.scenario, "start", ready=loop)
+    if not motion.has_dynamics or loop.robot.elastic is not None or not len(motion.t):
+        return
+    knots = np.linspace(0.0, len(motion.t) - 1.0, MAX_POINTS).astype(int)[1:]
+    for k in dict.fromkeys(knots.tolist()):
+        t, q, v = float(motion.t[k]), motion.q[k], motion.v[k]
+        yield OperatingPoint(t=t, q=q, v=v, u=np.zeros(loop.robot.nu))
+
+
+def _bounds_of_hold(loops: list[LinearLoop]) -> list[float] | None:
+    """Return the growth up to which each loop's is not that of its hold [1/s].
+
+    None where sensors or an observer are made for the period, and tell nothing without it.
+    """
+    try:
+        without = [loop_growth_rate(linear.at_period(None)) for linear in loops]
+    except InputError:
+        return None
+    return [max(rate, 0.0) * HOLD_RATIO for rate in without]
+
+
+def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
+    """Return the period up to which the hold makes no mode of any loop grow [s]."""
+
+    def harmless(period: float) -> bool:
+        rates = (_growth_at(linear, period) for linear in loops)
+        return all(rate <= bound for rate, bound in zip(rates, bounds, strict=True))
+
+    if not harmless(MIN_PERIOD):
+        return 0.0
+    # A scan: such periods need not be an interval, and bisection could miss the first loss.
+    high = MIN_PERIOD * PERIOD_RATIO
+    while harmless(high):
+        high *= PERIOD_RATIO
+        if high > MAX_PERIOD:
+            return MAX_PERIOD
+    low = high / PERIOD_RATIO
+    for _ in range(LIMIT_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if harmless(middle) else (low, middle)
+    return low
+
+
+def _growth_at(linear: LinearLoop, period: float) -> float:
+    with np.errstate(all="ignore"):  # what is unstable without a law may overflow in a long period
+        held = linear.at_period(period)
+        return loop_growth_rate(held) if np.isfinite(held.closed).all() else math.inf
+
+
+def _tried_period(
+    loop: Loop, points: list[OperatingPoint], bounds: list[float], longest: float
+) -> float | None:
+    """Return a shorter period with which the scenario itself has a stable loop [s]."""
+    for halving in range(1, MAX_TRIES + 1):
+        period = float(f"{longest * 0.5**halving:.2g}")
+        if period < MIN_PERIOD:
+            return None
+        try:
+            tried = [linear_loop(loop.scenario, at, period=period) for at in points]
+        except (UkctrlError, ArithmeticError):
+            continue
+        rates = map(loop_growth_rate, tried)
+        if all(rate <= bound for rate, bound in zip(rates, bounds, strict=True)):
+            return period
+    return None
