@@ -8,9 +8,13 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import solve_least_norm
+from ukctrl.core.algebra.factorisation import (
+    NEGLIGIBLE_RTOL,
+    solve_least_norm,
+    zero_rounding_lengths,
+)
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
-from ukctrl.core.algebra.row_space import BLEND_FACTOR, NEGLIGIBLE_RTOL
+from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.tie_breaking import first_largest
@@ -166,7 +170,8 @@ def _damped_gauss_newton(
         A[:, locked] = 0.0
         length = np.linalg.norm(A, axis=1)
         # rows of rounding, as of a planar mechanism, are not blown up to unit length
-        length[length <= NEGLIGIBLE_RTOL * length.max(initial=0.0)] = 1.0
+        zero_rounding_lengths(length)
+        length[length == 0.0] = 1.0
         return A / length[:, None], phi / length, phi, residual
 
     # damping in proportion to the error (Levenberg): none is left at the solution, so the end is

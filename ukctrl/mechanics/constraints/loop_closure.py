@@ -25,6 +25,7 @@ from ukctrl.mechanics.constraints.kinematics import (
     relative_jacobian_rows,
     relative_motion,
     write_cross,
+    zero_if_rounding,
 )
 from ukctrl.robot.snapshot import FrameMotion
 
@@ -190,7 +191,8 @@ def axis_alignment_rows(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -
     for c in range(J.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            J_n[i, c] = b.J[3 + j, c] * n[k] - b.J[3 + k, c] * n[j]
+            left, right = b.J[3 + j, c] * n[k], b.J[3 + k, c] * n[j]
+            J_n[i, c] = zero_if_rounding(left - right, abs(left) + abs(right))
             J[i, c], J[3 + i, c] = 0.0, a.J[3 + i, c]
     x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
     # the tip of a unit vector along the axis, as a point: two of its coordinates must stay zero
