@@ -36,9 +36,9 @@ ARM_HINGES = (("j1", "base", "upper", 0.0), ("j2", "upper", "lower", 0.5),
 TINY = 1e-4
 
 
-def joints(begin: dict[str, float], end: list[float]) -> list[dict[str, Any]]:
-    """Return the row that leads joints from where they begin."""
-    path = {"kind": "line", "start": [*begin.values()], "end": end, "duration": 0.5}
+def joints(begin: dict[str, float], velocity: list[float]) -> list[dict[str, Any]]:
+    """Return the row that leads joints from where they begin, evenly: the start has a velocity."""
+    path = {"kind": "line", "start": [*begin.values()], "velocity": velocity}
     return [{"kind": "joint_follows", "joints": [*begin], "path": path}]
 
 
@@ -51,15 +51,15 @@ REACH = {"kind": "line", "start": [1.0, 0.6, 0.0], "end": [1.05, 0.6, 0.0], "dur
 SEEN = {"kind": "relative_pose_follows", "frames": ["base", "hand_end"], "path": REACH}
 ROW_LAWS = ("servo-baumgarte", "computed-torque")
 CASES: dict[str, tuple[dict[str, float], list[dict[str, Any]], tuple[str, ...]]] = {
-    "four_bar revolute": (LOOP, joints({"j1": 1.0}, [1.4]), (*ROW_LAWS, "pd-gravity")),
-    "four_bar point": (LOOP, joints({"j1": 1.0}, [1.4]), (*ROW_LAWS, "pd-gravity")),
-    "four_bar revolute tiny": (LOOP, joints({"j1": 1.0}, [1.4]), ROW_LAWS),
+    "four_bar revolute": (LOOP, joints({"j1": 1.0}, [3.0]), (*ROW_LAWS, "pd-gravity")),
+    "four_bar point": (LOOP, joints({"j1": 1.0}, [3.0]), (*ROW_LAWS, "pd-gravity")),
+    "four_bar revolute tiny": (LOOP, joints({"j1": 1.0}, [3.0]), ROW_LAWS),
     "coordinated_arms_grip": (
-        GRIP | {"right1": -1.0, "right2": 2.0}, joints(GRIP, [1.15, -2.0, 0.9]), ROW_LAWS
+        GRIP | {"right1": -1.0, "right2": 2.0}, joints(GRIP, [0.2, 0.2, -0.3]), ROW_LAWS
     ),
     "five_bar_relative": (LINKS, [], ("",)),
     "two_pandas": (
-        {}, joints(PANDAS | {"right_joint3": 0.0}, [0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.7, 0.1]),
+        {}, joints(PANDAS | {"right_joint3": 0.0}, [0.2, 0.1, 0.1, 0.1, 0.2, 0.1, -0.2, 0.2]),
         ROW_LAWS,
     ),
     "arm": ({"j1": 0.3, "j2": 0.7, "j3": 0.5}, [SEEN | {"orientation": TURN}], ROW_LAWS[:1]),
