@@ -62,6 +62,23 @@ def without_rounding(x: Triple) -> Triple:
 
 
 @inlined
+def size_of(x: Vector) -> float:
+    """Return the sum of the sizes of three entries."""
+    return float(abs(x[0]) + abs(x[1]) + abs(x[2]))
+
+
+@compiled
+def clear_drift(A: Matrix, size: float, drift: Vector) -> None:
+    """Set the drift of rows that are zero to zero too where it is rounding beside a ``size``.
+
+    That of a row which is zero at one moment alone is not: a stretched arm has its centripetal one.
+    """
+    for i in range(len(drift)):
+        if not A[i].any():
+            drift[i] = zero_if_rounding(drift[i], size)
+
+
+@inlined
 def axis_component(axis: Vector, J: Matrix, first: int, c: int) -> float:
     """Return the component along an axis of the three entries of a column from ``first`` on."""
     x, y, z = axis[0] * J[first, c], axis[1] * J[first + 1, c], axis[2] * J[first + 2, c]
@@ -193,6 +210,8 @@ def orientation_rows(
     for c in range(A.shape[1]):
         column = without_rounding(rotate(across, (J[3, c], J[4, c], J[5, c])))
         A[0, c], A[1, c], A[2, c] = column[0], column[1], column[2]
+    speed = size_of(omega) + size_of(omega_d)
+    clear_drift(A, speed * speed + size_of(alpha) + size_of(alpha_d), b)
 
 
 @inlined
@@ -267,6 +286,9 @@ def relative_motion(
                 total += R_a[k, i] * (J_b[k, c] - J_a[k, c] - turning)
                 terms += abs(J_b[k, c]) + abs(J_a[k, c]) + abs(J_a[3 + k, c]) * distance
             A[i, c] = zero_if_rounding(total, terms)
+    turning = size_of(omega) * (size_of(omega) * distance + 2.0 * size_of(y_dot))
+    moving = size_of(drift_b) + size_of(drift_a) + size_of(drift_a[3:]) * distance
+    clear_drift(A, turning + moving, x_drift)
 
 
 @compiled

@@ -21,9 +21,11 @@ from ukctrl.mechanics.constraints.constraint import (
     SlidingVelocity,
 )
 from ukctrl.mechanics.constraints.kinematics import (
+    clear_drift,
     orientation_rows,
     relative_jacobian_rows,
     relative_motion,
+    size_of,
     write_cross,
     zero_if_rounding,
 )
@@ -199,4 +201,7 @@ def axis_alignment_rows(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -
     tip_motion = FrameMotion(n, b.rotation, J_n, tip, tip_drift)
     from_a = FrameMotion(still, a.rotation, J, turn, turn_drift)
     relative_motion(from_a, tip_motion, x, x_dot, x_drift, across)
+    # of an axis that does not turn the tip has rounding alone: it counts beside the bodies' turning
+    speed = size_of(a.velocity[3:]) + size_of(b.velocity[3:])
+    clear_drift(across, speed**2 + size_of(a.drift[3:]) + size_of(b.drift[3:]), x_drift)
     write_position_rows(x, x_dot, x_drift, across, rows)
