@@ -22,11 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra import dynamics_kernels, least_norm_input
 from ukctrl.core.algebra import input_authority as firmness
 from ukctrl.core.algebra.column_space import ColumnSpace, column_space
-from ukctrl.core.algebra.factorisation import cholesky, independent_rows
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    independent_rows,
+    zero_rounding_lengths,
+)
 from ukctrl.core.algebra.input_authority import InputAuthority
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
-from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
 from ukctrl.core.algebra.solution_checks import (
     expect_shape,
     matrix,
@@ -431,7 +434,7 @@ def _span(H: Matrix, rank: RankPolicy) -> ColumnSpace:
     Motors count in the units of their inputs: ``H`` does not say what they could do.
     """
     rows = np.linalg.norm(H, axis=1)
-    rows[rows <= NEGLIGIBLE_RTOL * rows.max(initial=0.0)] = 0.0
+    zero_rounding_lengths(rows)
     return column_space(H, np.ones(H.shape[1]), rank.servo, rows=rows)
 
 

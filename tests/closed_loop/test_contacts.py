@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from tests.shared.free_bodies import completed, free, inertial, run_of
-from ukctrl import Robot, Runtime, Scenario, control, simulate
-from ukctrl.core.errors import InputError
+from ukctrl import Robot, Runtime, Scenario, check, control, simulate
+from ukctrl.core.errors import InputError, StartError
 from ukctrl.mechanics import reference
 from ukctrl.mechanics.constraints import ComFollows, Contact
 from ukctrl.mechanics.constraints.contact import ACTIVE_MODE
@@ -203,12 +203,29 @@ def test_a_leg_that_lands_loses_the_energy_of_the_velocity_that_is_projected_out
     assert run.metric("energy_drift") < 1e-7
 
 
-def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
-    """Not that its rows be dropped, nor of reactions, for there are none."""
+def standing(z, v):
+    """Return a leg whose task is to stand, that starts so high and rises so fast."""
+    leg = leg_on_foot()
+    hip = 0.2 * np.cos(0.5) + 0.2 * np.cos(0.4)  # the foot stands at z = 0
+    law = control.Servo(feedback=control.Baumgarte(alpha=20.0, beta=100.0))
+    stays = reference.Constant(value=[0.3])
+    return Scenario(
+        title="up", robot=leg, controller=law, servo=(ComFollows(axes="z", path=stays),),
+        start=StartState(q=(hip + z, 0.5, -0.9), v=(v, 0.0, 0.0)),
+        timing=Timing(duration=0.05, sample=0.01, control=0.001),
+    )  # fmt: skip
+
+
+def leg_on_foot():
     foot = ExtraFrame(name="foot", parent="shank", position=(0.0, 0.0, -0.2))
     motors = [JointMotor(joint="hip_joint"), JointMotor(joint="knee")]
     leg = Robot.build(LEG, Options(actuator=motors, frame=[foot]))
-    leg = dc.replace(leg, passive=({"kind": "contact", "frame": "foot", "mu": 0.7},))
+    return dc.replace(leg, passive=({"kind": "contact", "frame": "foot", "mu": 0.7},))
+
+
+def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
+    """Not that its rows be dropped, nor of reactions, for there are none."""
+    leg = leg_on_foot()
     law = control.Servo(feedback=control.Baumgarte(alpha=20.0, beta=100.0))
     hip = 0.2 * np.cos(0.5) + 0.2 * np.cos(0.4)  # the foot stands at z = 0
     falls = reference.Expression(components=("0.3 - 15*t**2",))
@@ -223,6 +240,33 @@ def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
     assert "no motor pushes off there: 'foot_contact'. Slow the motion down" in run.message
     told = next(each for each in judge(run) if each.subject == "reactions")
     assert told.level == "good", told.text
+
+
+@pytest.mark.parametrize(
+    ("z", "v", "said"),
+    [(0.03, 0.0, "start above the ground, by up to 30 mm"),
+     (0.0, 0.1, "start leaving the ground, at up to 0.1 m/s")],
+)  # fmt: skip
+def test_a_task_of_feet_in_the_air_is_told_to_put_them_down(z, v, said):
+    """In check, and by the run, whose start then has no motor that pushes off."""
+    scenario = standing(z, v)
+    found, run = check(scenario), simulate(scenario)
+    assert not found.ok
+    (cause,) = (cause for cause in found.causes if said in cause.text)
+    assert cause.level == "bad"
+    assert cause.cure.startswith("Set start.solve = true")
+    assert run.status == "infeasible"
+    assert "They start above the ground: set start.solve = true." in run.message
+    assert "actuator" not in run.message.partition("out of")[2].removeprefix(" the actuators'")
+    solved = scenario.replace({"start.solve": True})
+    assert check(solved).ok
+    assert simulate(solved).status == "completed"
+
+
+def test_a_law_that_gives_way_is_warned_of_feet_in_the_air():
+    gives_way = {"controller.allocation.on_infeasible": "least_squares"}
+    found = check(standing(0.03, 0.0).replace(gives_way))
+    assert any("start above the ground, by up to 30 mm: open" in text for text in found.warnings)
 
 
 def test_a_foot_that_lands_askew_on_ice_slides():
@@ -261,9 +305,9 @@ def test_a_plank_rocks_on_two_feet_and_comes_to_rest():
 
 
 def test_a_start_below_the_ground_is_refused_in_words():
-    run = run_of(box(0.5), [0, 0, 0.05, 0, 0, 0, 1], np.zeros(6))
-    assert run.status == "diverged"
-    assert "must start on the ground or above; it is 0.05 m below" in run.message
+    """It is no run that diverges: none has begun."""
+    with pytest.raises(StartError, match=r"on the ground or above; it is 0\.05 m below\. Raise"):
+        run_of(box(0.5), [0, 0, 0.05, 0, 0, 0, 1], np.zeros(6))
 
 
 @pytest.mark.parametrize(

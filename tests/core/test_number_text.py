@@ -215,6 +215,11 @@ def test_servo_rows_are_missed_beyond_their_own_terms():
     assert violated_rows(A, b, still, 0.99 * room, RANK).tolist() == [False, False]
     assert violated_rows(A, b, still, -1.01 * room, RANK).tolist() == [True, True]
     assert violated_rows(A, b, still, np.array([math.nan, 0.0]), RANK).tolist() == [True, False]
+    # a row that is zero, but for rounding of its demand, beside one that is not
+    across = np.array([[0.0, 0.0], [2.0, 0.0]])
+    for miss, missed in ((1e-3 * RANK.reach * 2.0 * 0.99, False), (1e-6, True)):
+        demand, answer = np.array([miss, 1.0]), np.array([-miss, 0.0])
+        assert violated_rows(across, demand, still, answer, RANK).tolist() == [missed, False]
     raise_if_infeasible(A, b, still, 0.99 * room, 2, RANK, None)
     for found, rows, advice in (
         (2, A, InfeasibleConstraint.ADVICE), (1, A, InfeasibleConstraint.ADVICE),

@@ -113,6 +113,41 @@ def test_run_and_check_say_how_far_the_start_was_moved():
     assert moved["rad/s"] == 0.0
 
 
+POSTURE = """
+title = "posture"
+robot = "two_link"
+start = { q = { shoulder = 0.5, elbow = 0.3 }, solve = true, hold = ["shoulder"] }
+timing = { duration = 0.1 }
+controller = { use = "servo-baumgarte" }
+[[servo]]
+kind = "joint_follows"
+joints = ["shoulder", "elbow"]
+path = { kind = "constant", value = [0.5, 0.3] }
+"""
+
+
+def test_a_held_joint_that_a_row_wants_where_it_is_stays():
+    """From home, where the joint is at zero, there is no way on which the row holds."""
+    scenario = Scenario.from_toml(POSTURE)
+    assert check(scenario).verdict == "ready"
+    np.testing.assert_array_equal(simulate(scenario)["q"][0], [0.5, 0.3])
+    near = simulate(scenario.replace({"start.q": {"shoulder": 0.5, "elbow": 0.31}}))
+    np.testing.assert_allclose(near["q"][0], [0.5, 0.3], rtol=0.0, atol=MET)
+    with pytest.raises(
+        StartError, match=r"'joints.shoulder' is off by 1.0e-02 rad\..* met without"
+    ):
+        simulate(scenario.replace({"start.q": {"shoulder": 0.51, "elbow": 0.3}}))
+
+
+def test_a_start_on_the_rows_stays_in_its_own_assembly():
+    """Of the two in which a linkage closes, the way from home ends in the other one."""
+    robot, stack = linkage()
+    home, folded = at(np.radians(-45.0)), at(np.radians(120.0))
+    held = [robot.dofs.index("link1_angle")]
+    found = consistent_state(stack, folded, np.zeros(12), 0.0, held, home)
+    np.testing.assert_allclose(found.q, folded, rtol=0.0, atol=MET)
+
+
 # The parts one by one
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import solve_least_norm
+from ukctrl.core.algebra.factorisation import (
+    NEGLIGIBLE_RTOL,
+    solve_least_norm,
+    zero_rounding_lengths,
+)
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
-from ukctrl.core.algebra.row_space import BLEND_FACTOR, NEGLIGIBLE_RTOL
+from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.tie_breaking import first_largest
@@ -90,7 +95,8 @@ def consistent_state(
         t: Time [s].
         held: Indices of velocities along which nothing may be moved.
         home: A configuration near the constraints, shape ``(nq,)``. From there the held ones go
-            to where the guess has them in small strides, and the others follow.
+            to where the guess has them in small strides, and the others follow: a guess off the
+            constraints then ends in the assembly of home, where that way exists.
         rank: When rows count as dependent.
 
     Raises:
@@ -99,18 +105,13 @@ def consistent_state(
     robot = stack.robot
     snapshot = robot.snapshot(q, v, t)
     solved = q
-    displacement = np.zeros(robot.nv)
-    if held and home is not None:
+    # a guess that is on the constraints stays: there may be no way to it from home
+    if held and home is not None and not _position_is_met(stack, snapshot, q, t):
+        displacement = np.zeros(robot.nv)
         displacement[held] = robot.difference(home, np.ascontiguousarray(q))[held]
-    strides = math.ceil(np.abs(displacement).max() / MAX_CONTINUATION_STEP)
-    # from home, where the closures are met, in short steps to where joints are held
-    if 0 < strides <= MAX_CONTINUATION_STEPS:
-        solved = robot.integrate(q, -displacement)
-        for _ in range(strides):
-            solved = _damped_gauss_newton(stack, snapshot, solved, t, held, rank)
-            solved = robot.integrate(solved, displacement / strides)
-        # the strides add up with rounding: held joints are put where they were asked for
-        solved = _with_fixed_coordinates(robot, solved, q, held)
+        # rows that ask held joints for more than home has end the way; then the guess decides
+        with contextlib.suppress(StartError):
+            solved = _continue_from_home(stack, snapshot, q, t, held, displacement, rank)
     solved = _damped_gauss_newton(stack, snapshot, solved, t, held, rank)
     velocity, last = v, np.inf
     for _ in range(MAX_ITERATIONS):  # more than once only where psi is not linear in v
@@ -131,6 +132,37 @@ def consistent_state(
         _refuse(stack, rows.beta, t, "velocity", clash)
     moved = robot.difference(np.ascontiguousarray(q), solved)
     return ConsistentState(solved, velocity, moved, velocity - v)
+
+
+def _continue_from_home(
+    stack: Stack,
+    snapshot: Snapshot,
+    q: Vector,
+    t: float,
+    held: Sequence[int],
+    displacement: Vector,
+    rank: RankPolicy,
+) -> Vector:
+    """Return the guess after held joints went by ``displacement``, ``(nv,)``, in short steps from
+    home, where the closures are met.
+    """
+    robot, strides = stack.robot, math.ceil(np.abs(displacement).max() / MAX_CONTINUATION_STEP)
+    if not 0 < strides <= MAX_CONTINUATION_STEPS:
+        return q
+    solved = robot.integrate(q, -displacement)
+    for _ in range(strides):
+        solved = _damped_gauss_newton(stack, snapshot, solved, t, held, rank)
+        solved = robot.integrate(solved, displacement / strides)
+    # the strides add up with rounding: held joints are put where they were asked for
+    return _with_fixed_coordinates(robot, solved, q, held)
+
+
+def _position_is_met(stack: Stack, snapshot: Snapshot, q: Vector, t: float) -> bool:
+    """Return whether a configuration meets the holonomic rows; the snapshot is moved there."""
+    snapshot.move(q, np.zeros(stack.robot.nv), t)
+    rows = stack.write(snapshot)
+    phi = float(np.abs(rows.phi[stack.holonomic]).max(initial=0.0))
+    return phi <= TOLERANCE * _scale(q, rows.A)
 
 
 MAX_RANDOM_STARTS = 20
@@ -166,7 +198,8 @@ def _damped_gauss_newton(
         A[:, locked] = 0.0
         length = np.linalg.norm(A, axis=1)
         # rows of rounding, as of a planar mechanism, are not blown up to unit length
-        length[length <= NEGLIGIBLE_RTOL * length.max(initial=0.0)] = 1.0
+        zero_rounding_lengths(length)
+        length[length == 0.0] = 1.0
         return A / length[:, None], phi / length, phi, residual
 
     # damping in proportion to the error (Levenberg): none is left at the solution, so the end is
@@ -234,19 +267,17 @@ def consistent_configuration(
 
     ``snapshot`` is moved about; the other arguments and errors are those of `consistent_state`.
     """
-    robot, at_rest = stack.robot, np.zeros(stack.robot.nv)
+    robot = stack.robot
     for _ in range(MAX_ITERATIONS):
-        snapshot.move(q, at_rest, t)
-        rows = stack.write(snapshot)
-        phi = np.where(stack.holonomic, rows.phi, 0.0)
-        if np.abs(phi).max(initial=0.0) <= TOLERANCE * _scale(q, rows.A):
+        if _position_is_met(stack, snapshot, q, t):
             return q
+        rows = stack.rows
         step = least_norm_change(rows.A[stack.holonomic], rows.phi[stack.holonomic], rank, locked)
         length = np.abs(step).max()
         if not np.isfinite(length):
             break
         q = robot.integrate(q, -step / max(1.0, length))  # at most one radian or metre at a time
-    _refuse(stack, phi, t, "position")
+    _refuse(stack, np.where(stack.holonomic, stack.rows.phi, 0.0), t, "position")
 
 
 def least_norm_change(A: Matrix, d: Vector, rank: RankPolicy, locked: Sequence[int] = ()) -> Vector:

@@ -34,7 +34,7 @@ from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import quoted
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
-from ukctrl.mechanics.constraints.contact import HEIGHT, MODE, SLIDING
+from ukctrl.mechanics.constraints.contact import HEIGHT, HEIGHT_RATE, MODE, SLIDING
 from ukctrl.mechanics.path_inverse_kinematics import follow_path
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import RelativeDegree
@@ -306,14 +306,22 @@ def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
 
 
 def test_contacts_that_start_above_the_ground_or_below_it_are_told():
-    def said(*heights):
+    def told(*heights, rate=0.0):
         felt = np.zeros((len(heights), 10))
-        felt[:, HEIGHT] = heights
+        felt[:, HEIGHT], felt[:, HEIGHT_RATE] = heights, rate
         names = tuple("abcd"[: len(heights)])
         contacts = SimpleNamespace(names=names, kinematics=felt)
-        found = start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=contacts))
-        return [(each.level, each.text) for each in found]
+        loop = SimpleNamespace(
+            plant=SimpleNamespace(contacts=contacts), start_is_solvable=lambda: True,
+            raises_without_grip=law["raises"],
+        )  # fmt: skip
+        lifts = SimpleNamespace(needs=lambda names: bool(names) and law["needs"])
+        return list(start_diagnostics.contact_height_diagnostics(loop, lifts))
 
+    def said(*heights, **more):
+        return [(each.level, each.text) for each in told(*heights, **more)]
+
+    law = {"needs": False, "raises": True}
     assert said(0.0, 0.9e-9, -0.9e-6) == []
     assert said(0.25, 0.0, 0.5, -0.025) == [
         ("note",
@@ -322,8 +330,17 @@ def test_contacts_that_start_above_the_ground_or_below_it_are_told():
         ("bad", "contacts 'd' start below the ground, by up to 25 mm. Raise the start, or set "
          "start.solve = true."),
     ]  # fmt: skip
-    nothing = start_diagnostics.contact_height_diagnostics(SimpleNamespace(contacts=None))
-    assert list(nothing) == []
+    nothing = SimpleNamespace(plant=SimpleNamespace(contacts=None))
+    assert list(start_diagnostics.contact_height_diagnostics(nothing, None)) == []
+    for raises, level in ((True, "bad"), (False, "warning")):
+        law.update(needs=True, raises=raises)
+        (high,) = told(0.25, 0.0)
+        assert high.level == level
+        assert high.text.startswith("contacts 'a' start above the ground, by up to 0.25 m: open")
+        assert high.remedy == "Set start.solve = true, which puts them on the ground."
+    ((_, rising),) = said(0.0, rate=0.2)
+    assert rising.startswith("contacts 'a' start leaving the ground, at up to 0.2 m/s: open")
+    assert said(0.0, rate=-0.2) == []  # it strikes at once, and is closed then
 
 
 def test_closures_that_the_start_breaks_are_told_by_their_worst_row():

@@ -192,6 +192,16 @@ def test_the_least_solution_of_rows_of_any_length_and_the_first_of_equal_rows():
     assert sorted(order[:3].tolist()) == [0, 1, 3]
 
 
+def test_a_row_of_rounding_is_none_whatever_its_direction():
+    H = np.array([[0.3, 0.0, 0.1], [2e-16, -5e-17, 1e-16], [0.0, 2.0, 0.0], [1e-10, 0.0, 0.0]])
+    d, x = np.array([0.3, 1e-17, 2.0, 1e-10]), np.zeros(3)
+    assert lib.solve_least_norm(H, d, 1e-9, x) == 3
+    np.testing.assert_allclose(x, [1.0, 1.0, 0.0], rtol=0.0, atol=1e-9)
+    lengths = np.array([1e6, 0.99e-6, 1.01e-6, 0.0])
+    lib.zero_rounding_lengths(lengths)
+    np.testing.assert_array_equal(lengths, [1e6, 0.0, 1.01e-6, 0.0])
+
+
 # The nearest input
 
 

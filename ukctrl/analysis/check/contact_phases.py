@@ -8,6 +8,8 @@ that are served at the time.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, final
 
 import numpy as np
@@ -178,6 +180,15 @@ class ContactSchedule:
                     landings.append(Touchdown(name, next_phase.start, height))
         return tuple(landings)
 
+    def needs(self, contacts: Iterable[str]) -> bool:
+        """Return whether the motors move all rows at the start, but not with contacts open."""
+        modes, rows = dict.fromkeys(contacts, OPEN), self.phases[0].rows
+        return (
+            bool(modes)
+            and has_full_authority(self._loop, rows)
+            and not has_full_authority(self._loop, rows, modes)
+        )
+
     def _lifted(self, t: float) -> tuple[str, ...]:
         contacts = self._dynamics_at(t).contacts
         if contacts is None:
@@ -217,26 +228,35 @@ def immovable_rows(dynamics: Dynamics, stack: Stack) -> Flags:
     return np.asarray(np.linalg.norm(free, axis=1) <= ZERO_ROW_RTOL * np.maximum(lengths, 1e-300))
 
 
-def has_full_authority(loop: Loop) -> bool:
-    """Return whether the motors move all independent servo rows at the start."""
-    truth, servo = loop.plant, loop.servo
-    truth.move(loop.t0, loop.state.q, loop.state.v)
-    A, names = servo.write(truth.snapshot).A, servo.names
-    return truth.servo_report(A, names).rank == rank_report(A, names, loop.scenario.rank.servo).rank
+def has_full_authority(
+    loop: Loop, servo: Stack | None = None, modes: Mapping[str, float] = MappingProxyType({})
+) -> bool:
+    """Return whether the motors move all independent servo rows at the start, or those of a stack;
+    ``modes`` are of contacts that have others there than now.
+    """
+    truth, servo, contacts = loop.plant, servo or loop.servo, loop.plant.contacts
+    state = np.zeros((0, 0)) if contacts is None else contacts.mode
+    before = state.copy()
+    try:  # modes are changed, and restored, on the robot that all share
+        for name, mode in modes.items():
+            assert contacts is not None  # whose modes they are
+            state[contacts.names.index(name), MODE] = mode
+        truth.move(loop.t0, loop.state.q, loop.state.v)
+        A, names = servo.write(truth.snapshot).A, servo.names
+        independent = rank_report(A, names, loop.scenario.rank.servo).rank
+        return truth.servo_report(A, names).rank == independent
+    finally:
+        if modes:
+            state[:] = before
+            truth.move(loop.t0, loop.state.q, loop.state.v)
 
 
 def sticking_contacts(loop: Loop) -> tuple[str, ...]:
     """Return the contacts with friction, where the motors move all rows once these slide."""
-    truth, contacts = loop.plant, loop.plant.contacts
+    contacts = loop.plant.contacts
     if contacts is None or not contacts.mu.any():
         return ()
-    modes = contacts.mode.copy()
-    try:  # modes are changed, and restored, on the robot that all share
-        contacts.mode[:, MODE] = SLIDING
-        moved = has_full_authority(loop)
-    finally:
-        contacts.mode[:] = modes
-        truth.move(loop.t0, loop.state.q, loop.state.v)
+    moved = has_full_authority(loop, modes=dict.fromkeys(contacts.names, SLIDING))
     return tuple(
         name for name, mu in zip(contacts.names, contacts.mu, strict=True) if mu > 0.0 and moved
     )

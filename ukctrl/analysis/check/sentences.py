@@ -38,6 +38,8 @@ SENTENCES: Mapping[str, str] = {
         "more rows."),
     "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
+    "closures: above": ("contacts {names} start {where}: open, they leave the motors without grip "
+        "of all servo rows."),
     "closures: below": ("contacts {names} start below the ground, by up to {gap}. Raise the start, "
         "or set start.solve = true."),
     "off": ("the start is off the constraints, most on row '{row.name}': {phi}beta = "
@@ -152,6 +154,7 @@ SENTENCES: Mapping[str, str] = {
 }  # fmt: skip
 """By subject, or subject and case: what is said."""
 REMEDIES: Mapping[str, str] = {
+    "closures: above": "Set start.solve = true, which puts them on the ground.",
     "law: ground": ("Let the law leave out what the ground holds: allocation.on_infeasible = "
         '"least_squares", or allocation.kind = "prioritized".'),
     "motion": SINGULAR_REMEDY,

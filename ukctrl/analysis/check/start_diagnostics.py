@@ -25,7 +25,7 @@ from ukctrl.core.number_text import si
 from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.constraints.contact import HEIGHT
+from ukctrl.mechanics.constraints.contact import HEIGHT, HEIGHT_RATE
 from ukctrl.mechanics.derivatives.path_smoothness import reference_fields
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability import positional_rows
@@ -98,7 +98,7 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
     entries += start_error_note(tuple(row for row in row_checks if row.name in served.names))
     if sharing:
         entries.append(diagnose("start: share", "note", {"names": quoted(sharing)}))
-    entries += contact_height_diagnostics(truth)
+    entries += contact_height_diagnostics(loop, lifts)
     entries += closure_violations(truth.passive, scenario.monitor, truth.contacts)
     start = StartCheck(
         moved=loop.start_shift,
@@ -293,15 +293,29 @@ def input_limit_violations(
     return violations
 
 
-def contact_height_diagnostics(truth: Dynamics) -> Iterator[Diagnostic]:
-    """Say which contacts that only push start above the ground, and which, wrongly, below."""
-    contacts = truth.contacts
+def contact_height_diagnostics(loop: Loop, lifts: ContactSchedule) -> Iterator[Diagnostic]:
+    """Say which contacts that only push start open, and which, wrongly, below the ground.
+
+    Where motors then do not move all served rows, a law that raises ends the run at its start.
+    """
+    contacts = loop.plant.contacts
     if contacts is None:
         return
-    height = dict(zip(contacts.names, contacts.kinematics[:, HEIGHT].tolist(), strict=True))
+    height, rate = (
+        dict(zip(contacts.names, contacts.kinematics[:, of].tolist(), strict=True))
+        for of in (HEIGHT, HEIGHT_RATE)
+    )
     above = {name: h for name, h in height.items() if h > TOUCH_TOLERANCE}
+    rises = {name: r for name, r in rate.items() if not above and r > TOUCH_TOLERANCE}
     below = {name: -h for name, h in height.items() if h < -PENETRATION_TOLERANCE}
-    if above:
+    if lifts.needs(above or rises):
+        where = "leaving the ground, at up to " + si(max(rises.values(), default=0.0), "m/s")
+        if above:
+            where = "above the ground, by up to " + si(max(above.values()), "m")
+        level: Level = "bad" if loop.raises_without_grip else "warning"
+        values = {"names": quoted(above or rises), "where": where}
+        yield diagnose("closures: above", level, values, helps=loop.start_is_solvable())
+    elif above:
         values = {"names": quoted(above), "gap": si(max(above.values()), "m")}
         yield diagnose("start: above", "note", values)
     if below:

@@ -106,7 +106,8 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
     # as it is printed, so that what is advised is what was tried
     begin, end = (float(f"{stretches[0].t[i]:.4g}") for i in (0, -1))
     span = (begin, end) if len(stretches) == 1 else None
-    too_fast = rate < TIMING_NOTE_FACTOR and clock is None
+    # a retimed path keeps motors and speeds; where another limit binds first it is no cure
+    too_fast = factor.rate < TIMING_NOTE_FACTOR and factor.binding == bound.binding
     return PathTiming(
         duration=sum(float(one.t[-1] - one.t[0]) for one in stretches),
         rate=factor.rate,
@@ -116,7 +117,7 @@ def path_timing(loop: Loop, motion: TaskMotion) -> PathTiming | None:
         bound_by=bound_by,
         clock_ends=None if clock is None else float(clock.clock.times[-1]),
         span=span,
-        retimed=_retimed_duration(loop, span) if too_fast and span else None,
+        retimed=_retimed_duration(loop, span) if too_fast and span and clock is None else None,
     )
 
 

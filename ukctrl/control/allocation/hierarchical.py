@@ -95,7 +95,7 @@ def write_row_residuals(
         if i < strict:
             # one comparison refuses what is over and NaN alike
             is_feasible = is_feasible and abs(residual) <= residual_tolerance(
-                ordered_rows.A[i], ordered_rows.demand[i], a_free, reach
+                ordered_rows.A, ordered_rows.demand, i, a_free, reach
             )
     return is_feasible
 

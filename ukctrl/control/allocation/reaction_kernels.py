@@ -29,7 +29,6 @@ from ukctrl.core.algebra.nearest_input import orthogonal_complement, singular_va
 from ukctrl.core.algebra.row_space import mass_weighted_rows
 from ukctrl.core.algebra.sparse_products import (
     column_norms,
-    mass_weighted_columns,
     matmul,
     matmul_into,
 )
@@ -80,17 +79,16 @@ def write_reactions(
     # an SVD of nothing is an error
     if m == 0 or n == 0:
         return
-    Z, lengths = mass_weighted_columns(L, A_p).T.copy(), np.ones(m)
-    normalise_rows(Z, np.zeros(m), lengths)
+    Z, scale = mass_weighted_rows(L, A_p, np.ones((1, m)))
     U, sigma, Vt = np.linalg.svd(Z, True)
     inverse, could, motors = np.zeros((m, n)), np.empty(m), np.empty(nu)
     for i in range(m):
-        length, lam_free[i] = lengths[i] if lengths[i] > 0.0 else 1.0, 0.0
+        lam_free[i] = 0.0
         # the row's part in combinations of rows that do nothing
         shared[i] = np.sqrt(dot(U[i, rank:], U[i, rank:]))
         for k in range(rank):
             for c in range(n):
-                inverse[i, c] += U[i, k] / sigma[k] * Vt[k, c] / length
+                inverse[i, c] += U[i, k] / sigma[k] * Vt[k, c] * scale[0, i]
         could[i] = np.sqrt(dot(inverse[i], inverse[i]))
     push, moved, force = B.copy(), np.zeros((n, nu)), np.empty(n)
     solve_lower_columns(L, push)

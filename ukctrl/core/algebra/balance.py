@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
+from ukctrl.core.algebra.factorisation import NEGLIGIBLE_RTOL
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.tie_breaking import max_abs
 

@@ -21,6 +21,8 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, deferred, inlined
 from ukctrl.core.tie_breaking import TIE_RTOL
 
+NEGLIGIBLE_RTOL = 1e-12
+"""A row shorter than this fraction of the longest one is rounding."""
 MIN_UNROLLED = 8
 """Sums of so many terms are worth adding up for four rows at a time."""
 MIN_UNROLLED_SUM = 16
@@ -424,6 +426,21 @@ def least_norm_into(
 
 
 @compiled
+def zero_rounding_lengths(lengths: Vector) -> None:
+    """Set the lengths of rows to zero that are only rounding beside the longest one.
+
+    Such a row holds by itself, as the out-of-plane rows of a closure in a planar mechanism do. Who
+    scales rows of a mechanism asks this first: at unit length, rounding is a row like any other.
+    """
+    longest = 0.0
+    for i in range(len(lengths)):
+        longest = max(longest, lengths[i])
+    for i in range(len(lengths)):
+        if lengths[i] <= NEGLIGIBLE_RTOL * longest:
+            lengths[i] = 0.0
+
+
+@compiled
 def normalise_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
     """Scale the rows of ``H`` to unit length in place, and ``d`` with them; zero rows stay.
 
@@ -443,9 +460,16 @@ def normalise_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
 
 @deferred
 def solve_least_norm(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
-    """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
-    rows, right = H.copy(), d.copy()
-    normalise_rows(rows, right, np.empty(len(d)))
+    """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank.
+
+    Rows of `zero_rounding_lengths` have no part in it.
+    """
+    rows, right, lengths = H.copy(), d.copy(), np.empty(len(d))
+    normalise_rows(rows, right, lengths)
+    zero_rounding_lengths(lengths)
+    for i in range(len(d)):
+        for c in range(rows.shape[1] if lengths[i] == 0.0 else 0):
+            rows[i, c] = 0.0
     factor = pivoted_lq(rows, rtol)
     copy_into(least_norm_solution(factor, right), x)
     return factor.rank

@@ -23,12 +23,12 @@ from ukctrl.core.algebra.factorisation import (
     solve_lower_columns,
     solve_upper,
     solve_upper_columns,
+    zero_rounding_lengths,
 )
 from ukctrl.core.algebra.gram_input import MIN_GRAM_EIGENVALUE, eigenvalue_lower_bound
 from ukctrl.core.algebra.row_space import (
     BLEND_FACTOR,
     CLEARANCE_FACTOR,
-    NEGLIGIBLE_RTOL,
     zero_rounding_columns,
 )
 from ukctrl.core.algebra.sparse_products import column_norms, gram_into, mass_weighted_columns_into
@@ -78,12 +78,10 @@ def gram_acceleration(
         return -failed
     mass_weighted_columns_into(L, A, T)
     column_norms(T, length)
-    longest = 0.0
-    for i in range(m):
-        longest = max(longest, length[i])
+    zero_rounding_lengths(length)
     for i in range(m):
         # 0 refuses this route: a row of rounding has no unit length
-        if not length[i] > NEGLIGIBLE_RTOL * longest:
+        if not length[i] > 0.0:
             return 0
         demand[i] = b[0, i] / length[i]
         both[i] = demand[i] + b[1, i] / length[i]

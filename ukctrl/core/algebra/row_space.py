@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
+    NEGLIGIBLE_RTOL,
     PivotedLQ,
     dot,
     pivoted_lq,
     row_norm_squared,
     solve_lower,
     solve_upper,
+    zero_rounding_lengths,
 )
 from ukctrl.core.algebra.sparse_products import column_norms, mass_weighted_columns, transpose_into
 from ukctrl.core.arrays import Matrix, Vector
@@ -24,8 +26,6 @@ from ukctrl.core.compiled import allocating, compiled, deferred
 
 BLEND_FACTOR = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""
-NEGLIGIBLE_RTOL = 1e-12
-"""A row shorter than this fraction of the longest one is rounding."""
 CLEARANCE_FACTOR = 4.0
 """Gram-Schmidt decides the rank alone where singular values are this factor off the border."""
 ITERATION_RTOL, STEPS = 1e-3, 50
@@ -245,8 +245,7 @@ def zero_rounding_columns(lengths: Vector, X: Matrix) -> None:
 def mass_weighted_rows(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 
-    A row that is only rounding beside the longest one becomes zero: it holds by itself, as the
-    out-of-plane rows of a closure in a planar mechanism do.
+    Rows of `zero_rounding_lengths` become zero.
     """
     columns, right = mass_weighted_unit_columns(L, A, D)
     rows = np.empty(A.shape)
@@ -259,15 +258,11 @@ def mass_weighted_unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix,
     """Return the rows of `mass_weighted_rows` as columns, and the right-hand sides."""
     columns, right = mass_weighted_columns(L, A), D.copy()
     n, m = columns.shape
-    lengths, longest = np.empty(m), 0.0
+    lengths = np.empty(m)
     column_norms(columns, lengths)
+    zero_rounding_lengths(lengths)
     for i in range(m):
-        longest = max(longest, lengths[i])
-    for i in range(m):
-        if lengths[i] <= NEGLIGIBLE_RTOL * longest:
-            lengths[i] = 0.0
-            continue
-        for j in range(D.shape[0]):
+        for j in range(D.shape[0] if lengths[i] > 0.0 else 0):
             right[j, i] /= lengths[i]
     for c in range(n):
         for i in range(m):

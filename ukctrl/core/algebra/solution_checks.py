@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.core.algebra.factorisation import NEGLIGIBLE_RTOL
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Flags, Matrix, Vector
 from ukctrl.core.compiled import deferred
@@ -201,23 +201,26 @@ def unit_rank(A: Matrix, tolerance: float) -> int:
 
 def violated_rows(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rank: RankPolicy) -> Flags:
     """Return which servo rows miss by more than what they ask for explains, shape ``(m,)``."""
-    allowed = [
-        residual_tolerance(*row, a_free, float(rank.reach)) for row in zip(A, b, strict=True)
-    ]
+    allowed = [residual_tolerance(A, b, i, a_free, float(rank.reach)) for i in range(len(b))]
     over: Flags = ~(np.abs(miss) <= np.array(allowed))  # NaN is over too
     return over
 
 
 @deferred
-def residual_tolerance(row: Vector, b: float, a_free: Vector, reach: float) -> float:
+def residual_tolerance(A: Matrix, b: Vector, i: int, a_free: Vector, reach: float) -> float:
     """Return how far a servo row may be missed: relative to its own terms, so that units cancel.
 
     How fast the robot moves without inputs is no excuse: of that only rounding is allowed.
     """
-    allowed = abs(b)
-    for c in range(len(row)):
-        allowed += abs(row[c]) * (DRIFT_ROUNDING / reach * abs(a_free[c]) + SMALL_ACCELERATION)
-    return reach * allowed
+    terms, largest = 0.0, 0.0
+    for c in range(A.shape[1]):
+        share = DRIFT_ROUNDING / reach * abs(a_free[c]) + SMALL_ACCELERATION
+        terms += abs(A[i, c]) * share
+        for k in range(A.shape[0]):
+            largest = max(largest, abs(A[k, c]))
+    if terms == 0.0:  # a row of zeros has as much rounding in b as the others
+        terms = SMALL_ACCELERATION * largest
+    return float(reach * (abs(b[i]) + terms))
 
 
 @deferred
@@ -225,7 +228,7 @@ def all_within_tolerance(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rea
     """Return whether no servo row, of those that have a miss, is missed by more than allowed."""
     feasible = True
     for i in range(len(miss)):  # NaN is over too
-        feasible = feasible and abs(miss[i]) <= residual_tolerance(A[i], b[i], a_free, reach)
+        feasible = feasible and abs(miss[i]) <= residual_tolerance(A, b, i, a_free, reach)
     return feasible
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky, solve_upper
+from ukctrl.core.algebra.factorisation import (
+    NEGLIGIBLE_RTOL,
+    cholesky,
+    solve_upper,
+    zero_rounding_lengths,
+)
 from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_factor, project_columns_onto_rows
 from ukctrl.core.algebra.row_space import (
     BLEND_FACTOR,
     CLEARANCE_FACTOR,
-    NEGLIGIBLE_RTOL,
     add_solution,
     mass_weighted_unit_columns,
     row_space,
@@ -98,9 +102,10 @@ def count_conflicts(
             total += A[i, c] * A[i, c]
         length[i] = np.sqrt(total)
         longest = max(longest, length[i])
+    zero_rounding_lengths(length)
     for i in range(m):
         # a row that is rounding has no drift to measure
-        if length[i] > NEGLIGIBLE_RTOL * longest:
+        if length[i] > 0.0:
             phi_dot = max(phi_dot, abs(rate[i]) / length[i])
             if error[i] == error[i]:
                 phi = max(phi, abs(error[i]) / length[i])

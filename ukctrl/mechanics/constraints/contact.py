@@ -24,6 +24,7 @@ from ukctrl.mechanics.constraints.constraint import (
 )
 from ukctrl.mechanics.constraints.ground import Ground, plane_tangents, unit_vector
 from ukctrl.mechanics.constraints.kinematics import (
+    axis_component,
     relative_jacobian_rows,
     relative_motion,
     write_cross,
@@ -86,7 +87,7 @@ def contact_rows(
         for i in range(2):
             write_cross(z, axes[i], lever)
             for c in range(n):
-                A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
+                A[at, c] = axis_component(lever, J, 3, c)
             phi[at], beta[at] = dot(axes[i], z), dot(axes[i], z_dot)
             b[at] = -dot(axes[i], z_drift)
             at += 1
@@ -106,7 +107,7 @@ def _velocity_row(axis: Vector, frame: FrameMotion, first: int, rows: Rows, at: 
     """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
     J, row = frame.J, rows.A[at]
     for c in range(J.shape[1]):
-        row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
+        row[c] = axis_component(axis, J, first, c)
     rows.beta[at] = dot(axis, frame.velocity[first:])
     rows.b[at] = -dot(axis, frame.drift[first:])
 

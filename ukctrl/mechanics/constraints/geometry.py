@@ -22,6 +22,7 @@ from ukctrl.mechanics.constraints.constraint import (
     sample_path,
 )
 from ukctrl.mechanics.constraints.frames import Axes
+from ukctrl.mechanics.constraints.kinematics import without_rounding
 from ukctrl.mechanics.constraints.signed_distances import RelativePointMotion, write_norm_row
 from ukctrl.mechanics.reference import AnyReference
 from ukctrl.robot.snapshot import FrameMotion, PointMotion
@@ -193,4 +194,4 @@ def com_rows(com: PointMotion, axes: Indices, path: Vector, rows: Rows) -> None:
         beta[row] = velocity[i] - path[m + row]
         b[row] = path[2 * m + row] - drift[i]
         for c in range(A.shape[1]):
-            A[row, c] = J[i, c]
+            A[row, c] = without_rounding((J[0, c], J[1, c], J[2, c]))[i]

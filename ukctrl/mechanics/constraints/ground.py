@@ -13,7 +13,7 @@ from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint, FrameProbe, Rows
-from ukctrl.mechanics.constraints.kinematics import write_cross
+from ukctrl.mechanics.constraints.kinematics import write_cross, zero_if_rounding
 from ukctrl.robot.snapshot import FrameMotion
 
 if TYPE_CHECKING:
@@ -63,10 +63,12 @@ def rolling_rows(
     for row in range(A.shape[0]):
         write_cross(d, e[row], lever)
         for c in range(A.shape[1]):
-            total = 0.0
+            total, terms = 0.0, 0.0
             for i in range(3):
-                total += e[row, i] * J[i, c] - radius * lever[i] * J[3 + i, c]
-            A[row, c] = total
+                moving, turning = e[row, i] * J[i, c], radius * lever[i] * J[3 + i, c]
+                total += moving - turning
+                terms += abs(moving) + abs(turning)
+            A[row, c] = zero_if_rounding(total, terms)
         beta[row] = e[row] @ v_c
         b[row] = -(e_dot[row] @ v_c + e[row] @ v_c_drift)
         # rolling has no position level

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import NEGLIGIBLE_RTOL
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.robot.frame_site import JointKinematics
@@ -37,6 +38,51 @@ def write_cross(a: Vector, b: Vector, out: Vector) -> None:
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def zero_if_rounding(total: float, terms: float) -> float:
+    """Return an entry of a row, or 0 where it is only rounding beside the size of its ``terms``.
+
+    A row that holds by itself, as those across the plane of a mechanism do, is then zero however
+    the plane is turned, and whatever the units: neither can be told from the row alone.
+    """
+    return 0.0 if abs(total) <= NEGLIGIBLE_RTOL * terms else total
+
+
+@inlined
+def without_rounding(x: Triple) -> Triple:
+    """Return a column of a Jacobian, without the entries that are rounding beside the others."""
+    size = abs(x[0]) + abs(x[1]) + abs(x[2])
+    return (
+        zero_if_rounding(x[0], size),
+        zero_if_rounding(x[1], size),
+        zero_if_rounding(x[2], size),
+    )
+
+
+@inlined
+def size_of(x: Vector) -> float:
+    """Return the sum of the sizes of three entries."""
+    return float(abs(x[0]) + abs(x[1]) + abs(x[2]))
+
+
+@compiled
+def clear_drift(A: Matrix, size: float, drift: Vector) -> None:
+    """Set the drift of rows that are zero to zero too where it is rounding beside a ``size``.
+
+    That of a row which is zero at one moment alone is not: a stretched arm has its centripetal one.
+    """
+    for i in range(len(drift)):
+        if not A[i].any():
+            drift[i] = zero_if_rounding(drift[i], size)
+
+
+@inlined
+def axis_component(axis: Vector, J: Matrix, first: int, c: int) -> float:
+    """Return the component along an axis of the three entries of a column from ``first`` on."""
+    x, y, z = axis[0] * J[first, c], axis[1] * J[first + 1, c], axis[2] * J[first + 2, c]
+    return zero_if_rounding(x + y + z, abs(x) + abs(y) + abs(z))
 
 
 @inlined
@@ -77,7 +123,7 @@ def point_rows(
     position, count = point_position(joints, joint, local), len(axes)
     velocity, drift = frame_twist(joints, columns, position)
     for c in columns:
-        column = shift_motion(row6(joints.Jt, c), position)[0]
+        column = without_rounding(shift_motion(row6(joints.Jt, c), position)[0])
         for row in range(count):
             A[row, c] = column[axes[row]]
     for row in range(count):
@@ -107,8 +153,9 @@ def frame_motion(
     speed, change = frame_twist(joints, columns, position)
     for c in columns:
         column = shift_motion(row6(joints.Jt, c), position)
+        moving, turning = without_rounding(column[0]), without_rounding(column[1])
         for i in range(3):
-            J[i, c], J[3 + i, c] = column[0][i], column[1][i]
+            J[i, c], J[3 + i, c] = moving[i], turning[i]
     for i in range(3):
         p[i], R[i, 0], R[i, 1], R[i, 2] = position[i], turn[i][0], turn[i][1], turn[i][2]
         velocity[i], velocity[3 + i] = speed[0][i], speed[1][i]
@@ -161,8 +208,10 @@ def orientation_rows(
         phi[i], beta[i], b[i] = 4.0 * sigma[i], moved[i], -drift[i]
     across = composed(T, transposed(turn))
     for c in range(A.shape[1]):
-        column = rotate(across, (J[3, c], J[4, c], J[5, c]))
+        column = without_rounding(rotate(across, (J[3, c], J[4, c], J[5, c])))
         A[0, c], A[1, c], A[2, c] = column[0], column[1], column[2]
+    speed = size_of(omega) + size_of(omega_d)
+    clear_drift(A, speed * speed + size_of(alpha) + size_of(alpha_d), b)
 
 
 @inlined
@@ -214,7 +263,7 @@ def relative_motion(
     (p_a, R_a, J_a, v_a, drift_a), (p_b, _, J_b, v_b, drift_b) = a, b
     y = p_b - p_a
     y_dot = v_b[:3] - v_a[:3]
-    omega = v_a[3:]
+    omega, distance = v_a[3:], abs(y[0]) + abs(y[1]) + abs(y[2])
     t1, t2, t3, t4 = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     write_cross(omega, y, t1)
     write_cross(drift_a[3:], y, t2)
@@ -229,13 +278,17 @@ def relative_motion(
             x_dot[i] += R_a[k, i] * (y_dot[k] - t1[k])
             x_drift[i] += R_a[k, i] * (drift_b[k] - drift_a[k] - t2[k] - 2.0 * t3[k] + t4[k])
         for c in range(A.shape[1]):
-            total = 0.0
+            total, terms = 0.0, 0.0
             for k in range(3):
                 # omega x y column by column, without arrays for it
                 m, n = (k + 1) % 3, (k + 2) % 3
                 turning = J_a[3 + m, c] * y[n] - J_a[3 + n, c] * y[m]
                 total += R_a[k, i] * (J_b[k, c] - J_a[k, c] - turning)
-            A[i, c] = total
+                terms += abs(J_b[k, c]) + abs(J_a[k, c]) + abs(J_a[3 + k, c]) * distance
+            A[i, c] = zero_if_rounding(total, terms)
+    turning = size_of(omega) * (size_of(omega) * distance + 2.0 * size_of(y_dot))
+    moving = size_of(drift_b) + size_of(drift_a) + size_of(drift_a[3:]) * distance
+    clear_drift(A, turning + moving, x_drift)
 
 
 @compiled

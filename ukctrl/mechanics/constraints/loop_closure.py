@@ -21,10 +21,13 @@ from ukctrl.mechanics.constraints.constraint import (
     SlidingVelocity,
 )
 from ukctrl.mechanics.constraints.kinematics import (
+    clear_drift,
     orientation_rows,
     relative_jacobian_rows,
     relative_motion,
+    size_of,
     write_cross,
+    zero_if_rounding,
 )
 from ukctrl.robot.snapshot import FrameMotion
 
@@ -190,11 +193,15 @@ def axis_alignment_rows(a: FrameMotion, b: FrameMotion, J: Matrix, rows: Rows) -
     for c in range(J.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            J_n[i, c] = b.J[3 + j, c] * n[k] - b.J[3 + k, c] * n[j]
+            left, right = b.J[3 + j, c] * n[k], b.J[3 + k, c] * n[j]
+            J_n[i, c] = zero_if_rounding(left - right, abs(left) + abs(right))
             J[i, c], J[3 + i, c] = 0.0, a.J[3 + i, c]
     x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
     # the tip of a unit vector along the axis, as a point: two of its coordinates must stay zero
     tip_motion = FrameMotion(n, b.rotation, J_n, tip, tip_drift)
     from_a = FrameMotion(still, a.rotation, J, turn, turn_drift)
     relative_motion(from_a, tip_motion, x, x_dot, x_drift, across)
+    # of an axis that does not turn the tip has rounding alone: it counts beside the bodies' turning
+    speed = size_of(a.velocity[3:]) + size_of(b.velocity[3:])
+    clear_drift(across, speed**2 + size_of(a.drift[3:]) + size_of(b.drift[3:]), x_drift)
     write_position_rows(x, x_dot, x_drift, across, rows)

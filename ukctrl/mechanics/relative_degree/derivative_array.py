@@ -17,8 +17,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import zero_rounding_lengths
 from ukctrl.core.algebra.finite_differences import SECOND_ORDER_WEIGHTS, jacobian
-from ukctrl.core.algebra.row_space import NEGLIGIBLE_RTOL
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.derivatives import Jets, SampledJets
 from ukctrl.mechanics.dynamics import Dynamics
@@ -149,7 +149,8 @@ class DerivativeArray:
         tolerance = self._tolerance(J[keep], order)
         size = np.linalg.norm(J[: (order + 1) * m].reshape(order + 1, m, -1), axis=2).max(axis=0)
         # a row of rounding stays one
-        size[size <= NEGLIGIBLE_RTOL * size.max()] = 1.0
+        zero_rounding_lengths(size)
+        size[size == 0.0] = 1.0
         unit = np.full(len(J), np.linalg.norm(passive, axis=1).max(initial=0.0) or 1.0)
         unit[: (order + 1) * m] = np.tile(size, order + 1)
         J = (J / unit[:, None])[keep]  # each servo row in a unit of its own

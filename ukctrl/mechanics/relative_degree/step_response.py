@@ -139,7 +139,10 @@ class StepResponse:
 
 def response_orders(trial: StepResponse) -> list[int | None]:
     """Return with which power of time the inputs reach each row; None where none is seen."""
-    tried = [_orders_of(functools.partial(trial.difference, u), trial.count) for u in trial.inputs]
+    with np.errstate(over="ignore"):  # long pushes run away, and are then refused
+        tried = [
+            _orders_of(functools.partial(trial.difference, u), trial.count) for u in trial.inputs
+        ]
     best: list[int | None] = [None] * trial.count
     for orders in tried:
         for k, order in enumerate(orders):

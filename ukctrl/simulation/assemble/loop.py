@@ -6,6 +6,7 @@ while it runs, and the input that a zero-order hold keeps; who steps it is in ``
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from ukctrl.control.command import Command
 from ukctrl.control.controller import Law
 from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import error_context
 from ukctrl.mechanics.consistent_state import ConsistentState
 from ukctrl.mechanics.constraints import Stack
@@ -152,6 +154,27 @@ class Loop:
             self.law_checks,
             metered=self.integrates_energy,
         )
+
+    @property
+    def raises_without_grip(self) -> bool:
+        """Whether the law raises where the motors do not move all rows; else it gives way."""
+        controller = self.scenario.controller
+        if controller.row_allocation is None:
+            return controller.needs_grip
+        return controller.row_allocation.behaviour(self.law.task).raises_if_infeasible
+
+    def start_is_solvable(self) -> bool:
+        """Return whether ``start.solve`` would move this start, left as given, onto all rows."""
+        scenario = self.scenario
+        constraints = (*self.plant.passive.constraints, *self.servo.constraints)
+        if scenario.start.solve:
+            return False
+        try:
+            start = dc.replace(scenario.start, solve=True)
+            start_state(start, self.robot, constraints, scenario.seed, scenario.rank)
+        except InputError:
+            return False
+        return True
 
     @property
     def plant(self) -> Dynamics:

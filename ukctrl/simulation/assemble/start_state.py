@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -58,7 +59,7 @@ def start_state(
         # was drawn (decision 0026)
         solved = consistent_state(stack, q, v, start.t, locked, home, rank)
     except StartError as error:
-        raise StartError(f"{error}{_suggested_start(stack, start)}") from None
+        raise StartError(f"{error}{_suggested_start(stack, start, q)}") from None
     # again: solving has moved the links, and motors that no row holds go along
     _place_motors(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, solved.correction_sizes(robot)
@@ -85,11 +86,16 @@ def _default_state(start: StartState, robot: Robot) -> tuple[Vector, Vector]:
     return q, v
 
 
-def _suggested_start(stack: Stack, start: StartState) -> str:
+def _suggested_start(stack: Stack, start: StartState, q: Vector) -> str:
     """Return a start from which the constraints are met, in words; empty where none was found."""
+    if start.hold:
+        with contextlib.suppress(StartError):
+            consistent_state(stack, q, np.zeros(stack.robot.nv), start.t)
+            return " They are met without start.hold."
+        return ""
     robot, solution = stack.robot, random_consistent_configuration(stack, start.t)
     # a quaternion, or a cosine and a sine, of two decimals is none
-    if solution is None or start.hold or any(block.shape != "line" for block in robot.blocks):
+    if solution is None or any(block.shape != "line" for block in robot.blocks):
         return ""
     # a start as a user would type it, which is solved again from there
     rounded = np.round(solution, 2)

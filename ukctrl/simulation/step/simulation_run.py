@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ukctrl.core.errors import InfeasibleConstraint, UkctrlError, quoted
+from ukctrl.core.errors import InfeasibleConstraint, StartError, UkctrlError, quoted
 from ukctrl.core.files.plugins import plugin_fault
 from ukctrl.core.program import BoundKernel, KernelSequence, run
 from ukctrl.core.subprocess_safety import is_machine_failure
@@ -16,6 +17,7 @@ from ukctrl.mechanics.relative_degree import explain_unreachable_rows
 from ukctrl.robot import Robot
 from ukctrl.simulation.assemble.loop import Loop
 from ukctrl.simulation.assemble.right_hand_side import command_steps
+from ukctrl.simulation.events.contact_events import WORDS
 from ukctrl.simulation.record.recorder import DriftExceeded, Recorder
 from ukctrl.simulation.record.sample_kernels import perturb_velocity
 from ukctrl.simulation.result.run_record import STOPPED, Status
@@ -92,13 +94,13 @@ class SimulationRun:
                 f"{STOPPED} at t = {self._last_time():.6g} s.{self._small_step_note()}",
             )
         except InfeasibleConstraint as error:
-            return (
-                "infeasible",
-                f"after t = {self._last_time():.6g} s: {error}{self._infeasibility_reason(error)}",
-            )
+            return "infeasible", f"after t = {self._last_time():.6g} s: {self._explain(error)}"
         except DriftExceeded as error:
             return "drifted", str(error)
         except (UkctrlError, ArithmeticError) as error:
+            # no run has begun: what is refused is the start, as where it is solved for
+            if isinstance(error, StartError) and not self.recorder.count:
+                raise
             return "diverged", f"after t = {self._last_time():.6g} s: {error}"
         # a fault in a user's law: keep the samples that there are
         except Exception as error:
@@ -136,18 +138,23 @@ class SimulationRun:
             "method of the integrator such as Radau, or monitor.max_phi."
         )
 
-    def _infeasibility_reason(self, error: InfeasibleConstraint) -> str:
-        """Return what open contacts or the relative degree say about the rows, if anything."""
+    def _explain(self, error: InfeasibleConstraint) -> str:
+        """Return an error with what open contacts or the relative degree say about its rows."""
         if not error.rows:
-            return ""
+            return str(error)
         plant = self.loop.plant
         states = {} if plant.contacts is None else plant.contacts.modes
         loose = [name for name, state in states.items() if state[MODE] == OPEN]
         if loose:
-            return (
-                f" Open then, so that no motor pushes off there: {quoted(loose)}. Slow the motion "
-                "down, or keep the forces of contacts, [[keep]] kind = 'contact_forces'."
+            # neither fewer rows nor more motors help a robot that touches nothing
+            cure = (
+                "Slow the motion down, or keep the forces of contacts, [[keep]] kind = "
+                "'contact_forces'."
             )
+            if self._starts_open(loose) and self.loop.start_is_solvable():
+                cure = "They start above the ground: set start.solve = true."
+            cure = f"Open then, so that no motor pushes off there: {quoted(loose)}. {cure}"
+            return str(InfeasibleConstraint(error.rows, error.miss, error.rank, error.count, cure))
         # where the law was asked last
         s = self.loop.believed_model.snapshot
         t, q, v = s.t, s.q, s.v
@@ -157,7 +164,15 @@ class SimulationRun:
             if self.recorder.count:
                 t, q, v = self._last_time(), self.recorder.last("q"), self.recorder.last("v")
         reason = explain_unreachable_rows(plant, self.loop.servo, error.rows, t, q, v)
-        return f" {reason}" if reason else ""
+        return f"{error} {reason}" if reason else str(error)
+
+    def _starts_open(self, contacts: Sequence[str]) -> bool:
+        """Return whether a run that ends at its start does so with contacts that begin open."""
+        events = self.stepper.contacts
+        begins_open = events is not None and any(
+            events.initial_modes[name] == WORDS[OPEN] for name in contacts
+        )
+        return begins_open and self._last_time() == self.loop.t0
 
     def compiled(self) -> dict[str, Any]:
         """Return whether machine code runs from sample to sample, and which parts are Python's.
