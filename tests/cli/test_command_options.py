@@ -368,7 +368,8 @@ def test_reproduce_computes_what_is_named_where_it_is_told(given_to, monkeypatch
     assert list(given_to(place, ["reproduce", "scara"])["keys"]) == ["scara"]
     folders = []
     monkeypatch.setattr(
-        "ukctrl_papers.command.output_folder", lambda path: folders.append(path) or [][0]
+        "ukctrl_papers.command.output_folder",
+        lambda out, name: folders.append(out or Path("out") / name) or [][0],
     )
     for arguments in ([], ["servo"], ["servo", "-o", "there"]):
         with pytest.raises(IndexError):

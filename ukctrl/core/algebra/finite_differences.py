@@ -67,6 +67,8 @@ def jacobian(
         step: Step of the differences.
         weights: Of the differences over 2, 4, ... steps.
     """
+    if size == 0:  # of what moves nowhere: as many values, and no column
+        return np.zeros((len(values(np.zeros(0))), 0))
     columns = []
     move = np.zeros(size)
     for i in range(size):

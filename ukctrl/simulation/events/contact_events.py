@@ -175,10 +175,9 @@ class ContactEvents:
         for _ in range(16 + 8 * len(contacts)):
             lasts = evaluate(t, state) > 0.0
             # least norm may put a force outside of its cone that others of the same effect do not
-            if not self._is_shared:
-                self._share_load(dynamics, contacts)
-                self._is_shared = True
+            if not self._is_shared and self._share_load(dynamics, contacts):
                 lasts = evaluate(t, state) > 0.0
+            self._is_shared = True
             if lasts:
                 # shared anew at the next event, where forces may be others
                 self._is_shared = False
@@ -195,22 +194,24 @@ class ContactEvents:
         )
 
     @staticmethod
-    def _share_load(dynamics: Dynamics, contacts: UnilateralContacts) -> None:
-        """Let contacts that stand share their load so that they use least of their cones."""
-        least_norm = contacts.reaction - contacts.internal_forces
+    def _share_load(dynamics: Dynamics, contacts: UnilateralContacts) -> bool:
+        """Let points that stand use least of their cones; return whether forces change."""
+        before = contacts.internal_forces.copy()
         contacts.internal_forces[:] = 0.0
-        modes = contacts.kinematics[:, ACTIVE_MODE]
-        stands = np.flatnonzero((modes == STICKING) | ((modes == SLIDING) & (contacts.mu == 0.0)))
-        if stands.size < 2:
-            return
-        rows, lengths = mass_weighted_unit_rows(dynamics.L, dynamics.passive.rows.A)
-        # what slides rubs by its load, which therefore moves something
-        slides = np.setdiff1d(np.arange(len(contacts)), stands).tolist()
-        for contact in contacts.impact_contacts(slides):
-            lengths[contact.normal] = 0.0
-        standing = contacts.impact_contacts(stands.tolist())
-        internal = internal_forces(rows, lengths)
-        contacts.internal_forces[:] = least_used_cones(least_norm, internal, standing)[0]
+        modes, mu = contacts.kinematics[:, ACTIVE_MODE], contacts.mu
+        stands = (modes == STICKING) | ((modes == SLIDING) & (mu == 0.0))
+        # of a sole the centre of pressure matters too, and what slides rubs by its load
+        shares = stands & (contacts.tilt_row_counts == 0)
+        if shares.sum() >= 2:
+            rows, lengths = mass_weighted_unit_rows(dynamics.L, dynamics.passive.rows.A)
+            others = np.flatnonzero(~shares).tolist()
+            for normal, tangential, *_ in contacts.impact_contacts(others):
+                lengths[normal] = lengths[tangential] = 0.0
+            points = contacts.impact_contacts(np.flatnonzero(shares).tolist())
+            contacts.internal_forces[:] = least_used_cones(
+                contacts.reaction - before, internal_forces(rows, lengths), points
+            )[0]
+        return not np.array_equal(before, contacts.internal_forces)
 
     def _copy_modes_to_beliefs(self, contacts: UnilateralContacts) -> None:
         for belief in self._others:
