@@ -7,8 +7,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 SHARE = 0.165
-"""So much of the tests' lines may be functions, fixtures and classes around them, independent solvers
-included."""
+"""So much of the tests' lines may be functions, fixtures and classes around them: independent
+solvers are."""
 
 
 def helping(path: Path) -> int:
