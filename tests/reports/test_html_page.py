@@ -207,3 +207,19 @@ def test_a_report_of_a_run_bears_the_runs_own_mark(helix, tmp_path, monkeypatch)
     assert [image.name for image in images] == ["errors"]
     assert known == run_page.plot.FIGURES
     assert run_id == run_page.run_id_of_result(result.provenance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [
+        ("robot", "robot", "<span><b>robot</b></span>"),
+        ("controller", "controller", "<span><b>controller</b></span>"),
+        ("robot", "scara", "<span>robot <b>scara</b></span>"),
+        ("scenario", "<i>", "<span>scenario <b>&lt;i&gt;</b></span>"),
+        ("robot", "", ""),
+    ],
+)
+def test_what_is_named_as_its_kind_is_not_said_twice(kind, name, shown):
+    pages = html_page._environment(html_page.TEMPLATES)
+    macro = '{% from "macros.html.j2" import named %}{{ named(kind, name) }}'
+    assert pages.from_string(macro).render(kind=kind, name=name) == shown
