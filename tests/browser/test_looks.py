@@ -68,6 +68,18 @@ def test_a_meaning_stands_below_its_number_on_a_phone(once):
 
 
 @pytest.mark.slow
+def test_a_phone_shows_numbers_of_a_comparison_with_their_units(once):
+    shown = once("compare")
+    shown.resize(PHONE)
+    row = shown.page.locator("#table tbody tr").filter(has_text="rms_phi").first
+    number = row.locator("td.number").first.bounding_box()
+    assert number["x"] + number["width"] <= PHONE[0]
+    assert not row.locator("td.unit").is_visible()
+    unit = row.locator("td").first.evaluate("one => getComputedStyle(one, '::after').content")
+    assert unit == f'"{row.locator("td.unit").text_content()}"' != '""'
+
+
+@pytest.mark.slow
 def test_all_that_folds_unfolds_by_the_keyboard(once):
     page = once("refused").page
     page.reload()

@@ -16,6 +16,7 @@ from jinja2 import UndefinedError
 from ukctrl.core.errors import InputError
 from ukctrl.core.version import installed_version
 from ukctrl.reports import html_page, run_page
+from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.reports.scene.page_data import PageData
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import Labels
@@ -207,3 +208,47 @@ def test_a_report_of_a_run_bears_the_runs_own_mark(helix, tmp_path, monkeypatch)
     assert [image.name for image in images] == ["errors"]
     assert known == run_page.plot.FIGURES
     assert run_id == run_page.run_id_of_result(result.provenance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [
+        ("robot", "robot", "<span><b>robot</b></span>"),
+        ("controller", "controller", "<span><b>controller</b></span>"),
+        ("robot", "scara", "<span>robot <b>scara</b></span>"),
+        ("scenario", "<i>", "<span>scenario <b>&lt;i&gt;</b></span>"),
+        ("robot", "", ""),
+    ],
+)
+def test_what_is_named_as_its_kind_is_not_said_twice(kind, name, shown):
+    pages = html_page._environment(html_page.TEMPLATES)
+    macro = '{% from "macros.html.j2" import named %}{{ named(kind, name) }}'
+    assert pages.from_string(macro).render(kind=kind, name=name) == shown
+
+
+@pytest.mark.parametrize(("kind", "told"), [("compared", ["m", "rad"]), ("", [])])
+def test_a_compared_table_keeps_units_with_the_names_for_phones(kind, told):
+    columns = TableColumn("metric", "name"), TableColumn("unit", "unit"), TableColumn("pd")
+    rows = [["rms_phi.tool", "m", "1"], ["rms_phi.tilt", "rad", "2"], ["status", "", "completed"]]
+    pages = html_page._environment(html_page.TEMPLATES)
+    macro = '{% from "macros.html.j2" import table %}{{ table(entry, kind) }}'
+    text = pages.from_string(macro).render(entry=ReportTable.from_rows(columns, rows), kind=kind)
+    assert re.findall(r'data-unit="(.*?)"', text) == told
+    assert '<th class="unit">unit</th>' in text
+
+
+def _lightness(scheme, name):
+    """Return the relative luminance of WCAG 2.2 of one of the page's colours."""
+    text = re.search(rf"{name}: #(..)(..)(..);", scheme).groups()
+    linear = [(int(part, 16) / 255.0) ** 2.2 for part in text]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_dark_parts_of_a_robot_stand_out_from_the_stage_in_the_dark():
+    """The near-black of motors and grippers, and light links, from the middle of the stage."""
+    css = (html_page.TEMPLATES / "page.css").read_text()
+    dark = css.split("prefers-color-scheme: dark", 1)[1]
+    sky, links, squares = (_lightness(dark, name) for name in ("--sky", "--robot", "--squares"))
+    assert (sky + 0.05) / 0.06 > 1.5  # of parts of luminance 0.01
+    assert (links + 0.05) / (sky + 0.05) > 3.0
+    assert (squares + 0.05) / (sky + 0.05) > 1.3

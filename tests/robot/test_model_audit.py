@@ -2,6 +2,7 @@
 
 import os
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from pydantic import TypeAdapter
 from ukctrl.core.errors import ModelError
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.robot import Options, Robot
+from ukctrl.robot.model_audit import unit_diagnostics
+from ukctrl.robot.schema.plant_tables import LagrangianTable
+from ukctrl.robot.schema.robot_file import JointLimit
 
 ROD = 'ixx="0.05" iyy="0.05" izz="0" ixy="0" ixz="0" iyz="0"'
 GOOD = 'ixx="0.05" iyy="0.06" izz="0.07"'
@@ -556,3 +560,111 @@ def test_what_is_printed_after_a_model_was_read_appears(load, capfd):
     load()
     os.write(2, b"still here")
     assert capfd.readouterr().err == "still here"
+
+
+def hinges(*limits):
+    """Return names, units and limits of joints, each by lower, upper, fastest and unit."""
+    table = [{"lower": -1.0, "upper": 1.0, "fastest": 5.0, "unit": "rad/s"} | one for one in limits]
+    names = "abc"[: len(table)]
+    return SimpleNamespace(
+        blocks=[
+            SimpleNamespace(shape="line", iq=k, iv=k, dofs=(name,), dof_units=(one["unit"],))
+            for k, (name, one) in enumerate(zip(names, table, strict=True))
+        ],
+        q_lower=np.array([one["lower"] for one in table]),
+        q_upper=np.array([one["upper"] for one in table]),
+        velocity_limit=np.array([one["fastest"] for one in table]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        ({"lower": -6.2832, "upper": 6.2832}, []),  # two turns, rounded
+        ({"lower": -6.45, "upper": 6.45}, ["wide_range"]),
+        ({"lower": -4999.0, "upper": 5000.0}, ["wide_range"]),
+        ({"lower": -5000.0, "upper": 5000.0}, []),  # there is none
+        ({"lower": -180.0, "upper": 180.0, "unit": "m/s"}, []),
+        ({"lower": -np.inf, "upper": np.inf}, []),
+        ({"fastest": 60.0}, []),
+        ({"fastest": 61.0}, ["fast_joint"]),
+        ({"fastest": np.inf}, []),
+        ({"fastest": 61.0, "unit": "m/s"}, []),
+    ],
+)
+def test_numbers_that_are_likely_degrees(limits, code):
+    assert [finding.code for finding in unit_diagnostics(hinges(limits))] == code
+
+
+def test_what_many_joints_share_is_asked_once():
+    wide = {"lower": -170.0, "upper": 170.0}
+    found = list(unit_diagnostics(hinges(wide, wide, wide)))
+    assert [(finding.code, finding.subject) for finding in found] == [("wide_range", "a")]
+    assert found[0].message == (
+        "joint 'a', and 2 more likewise, may turn from -170 to 170 rad, 54.1 times around; are "
+        "these degrees? Write radians."
+    )
+    (fast,) = unit_diagnostics(hinges({"fastest": 180.0}))
+    assert fast.message == (
+        "joint 'a' may turn at 180 rad/s; are these degrees per second? Write radians per second."
+    )
+
+
+def test_a_range_in_degrees_is_asked_about_where_any_robot_is_loaded(load):
+    told = load(limit=(JointLimit(joint="k", position=(-115.0, 115.0)),)).audit
+    assert [(one.level, one.code, one.subject) for one in told] == [("warning", "wide_range", "k")]
+    plant = LagrangianTable(coordinates=["x"], kinetic="v.x**2/2", limits={"x": (-115.0, 115.0)})
+    assert "wide_range" in {one.code for one in Robot.build(plant).audit}
+
+
+ARM = """title = "arm"
+model = "arm.urdf"
+[[actuator]]
+kind = "joint"
+joint = "turn"
+{motor}
+[[actuator]]
+kind = "joint"
+joint = "slide"
+{second}
+[[limit]]
+joint = "turn"
+{limit}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"motor": 'limit = "40*N*m"', "second": 'limit = "40*N"', "limit": 'velocity = 1'}, []),
+        ({"motor": "limit = 40", "second": "limit = 40", "limit": 'position = ["-90*deg", 2]'}, []),
+        (
+            {"motor": 'limit = "40*N"'},
+            ["limit of input 'turn' is in N m, and written '40*N'; 40 N m is taken. Is that meant? "
+             'Write "40*N*m".'],
+        ),
+        (
+            {"second": 'limit = [-3, "2*N*m"]\nrate_limit = "9*N*m/s"'},
+            ["limit of input 'slide' is in N, and written '2*N*m'; 2 N is taken. Is that meant? "
+             'Write "2*N".',
+             "rate_limit of input 'slide' is in N/s, and written '9*N*m/s'; 9 N/s is taken. Is "
+             'that meant? Write "9*N/s".'],
+        ),
+        (
+            {"limit": 'position = ["-20*mm", "20*mm"]'},
+            ["position of joint 'turn' is in rad, and written '-20*mm'; -0.02 rad is taken. Is "
+             'that meant? Write "-0.02*rad".'],
+        ),
+        ({"motor": 'limit = "40*N"\nunit = "N"'}, []),  # a hinge behind a cylinder
+    ],
+)  # fmt: skip
+def test_a_limit_in_the_unit_of_another_joint_is_asked_about(tmp_path, text, words, told):
+    parts = (
+        text.body("a"), text.body("b"), text.body("c"), text.joint("turn", "a", "b"),
+        text.joint("slide", "b", "c", kind="prismatic"),
+    )  # fmt: skip
+    (tmp_path / "arm.urdf").write_text(text.urdf(*parts))
+    lines = {"motor": "", "second": "", "limit": "velocity = 1"} | words
+    (tmp_path / "robot.toml").write_text(ARM.format(**lines))
+    audit = Robot.load(tmp_path / "robot.toml").audit
+    assert [one.message for one in audit if one.code == "other_unit"] == told

@@ -15,6 +15,7 @@ from ukctrl.core.files.toml import error_context, read_spec, read_toml
 from ukctrl.robot.formulas.build_plant import build_plant
 from ukctrl.robot.formulas.coordinate_structure import EquationPlantSpec
 from ukctrl.robot.formulas.equation_plants import PlantFunctions
+from ukctrl.robot.model_audit import written_unit_diagnostics
 from ukctrl.robot.robot_base import RobotBase
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
 from ukctrl.robot.schema.robot_file import Options, RobotFile
@@ -25,12 +26,18 @@ def load(
 ) -> RobotBase:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
     path = catalog.find("robots", reference, referrer)
-    label = f"{path}, as overridden" if override else str(path)
+    table = dict(override) if path.suffix != ".toml" else merged(read_toml(path), dict(override))
+    robot = _load(path, table, f"{path}, as overridden" if override else str(path), trust)
+    slips = written_unit_diagnostics(table, robot.structure, robot.actuation)
+    return dc.replace(robot, audit=(*robot.audit, *slips))
+
+
+def _load(path: Path, content: Mapping[str, Any], label: str, trust: bool) -> RobotBase:
     if path.suffix != ".toml":
         from ukctrl.robot.load_bodies import robot_from_source
 
-        return robot_from_source(path, read_spec(Options, override, path, label=label), trust=trust)
-    spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
+        return robot_from_source(path, read_spec(Options, content, path, label=label), trust=trust)
+    spec = read_spec(RobotFile, content, path, label=label)
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
     table = spec.lagrangian or spec.functions
     if table is None:

@@ -189,6 +189,7 @@ def _assemble(
         shape_sources=ShapeSources(options.picture, (shown,)),
     )
     findings = [*parsed.diagnostics, *model_audit.model_diagnostics(structure)]
+    findings += model_audit.unit_diagnostics(whole)
     _stop_at_error(findings, source)
     rng = np.random.default_rng(0)
     probes = [robot.random(rng) for _ in range(PROBES)]

@@ -7,13 +7,15 @@ be what their author meant; a ``note`` says how something was read.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
-from ukctrl.core.errors import quoted
+from ukctrl.core.errors import ExpressionError, quoted
+from ukctrl.core.expression.units import constant_value
+from ukctrl.core.message_text import quote_text
 from ukctrl.core.tie_breaking import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.joint_layout import identifier
@@ -30,6 +32,12 @@ NO_INERTIA = 1e-12
 """Smaller moments of inertia are those of a point, whatever their signs [kg m^2]."""
 MIN_PARTICIPATION = 0.05
 """Velocities with less of a motion than this, beside the most, have no part in it."""
+MAX_RANGE = 4.1 * np.pi
+"""Two turns and what files round; a joint with a wider range is asked about [rad]."""
+UNLIMITED_RANGE = 1e4
+"""A range as wide as this means that there is none [rad]."""
+MAX_SPEED = 60.0
+"""A joint that is faster has its limit in degrees, most likely [rad/s]."""
 
 
 EFFORT_CODES = ("zero_effort_limit", "no_effort_limit")
@@ -170,6 +178,80 @@ def _limit_findings(
                 name,
                 f"the velocity limit of joint '{name}' is zero; taken as unlimited.",
             )
+
+
+def unit_diagnostics(structure: Structure) -> Iterator[ModelDiagnostic]:
+    """Ask about ranges and speeds of hinges that are possible, and hardly meant in radians."""
+    wide, fast = list[tuple[str, float, float]](), list[tuple[str, float]]()
+    for block in structure.blocks:
+        for i in (i for i, unit in enumerate(block.dof_units) if unit == "rad/s"):
+            lower, upper = structure.q_lower[block.iq + i], structure.q_upper[block.iq + i]
+            if block.shape == "line" and MAX_RANGE < upper - lower < UNLIMITED_RANGE:
+                wide.append((block.dofs[i], lower, upper))
+            if MAX_SPEED < structure.velocity_limit[block.iv + i] < np.inf:
+                fast.append((block.dofs[i], structure.velocity_limit[block.iv + i]))
+    if wide:
+        name, lower, upper = wide[0]
+        text = (
+            f"joint '{name}'{_more_text(wide)} may turn from {lower:g} to {upper:g} rad, "
+            f"{(upper - lower) / (2.0 * np.pi):.3g} times around; are these degrees? Write radians."
+        )
+        yield warning("wide_range", name, text)
+    if fast:
+        name, speed = fast[0]
+        text = (
+            f"joint '{name}'{_more_text(fast)} may turn at {speed:g} rad/s; are these degrees per "
+            "second? Write radians per second."
+        )
+        yield warning("fast_joint", name, text)
+
+
+def written_unit_diagnostics(
+    table: Mapping[str, Any], structure: Structure, actuation: Actuation
+) -> Iterator[ModelDiagnostic]:
+    """Ask about limits whose text names the unit of a slide where a hinge is, or the reverse.
+
+    Args:
+        table: What ``robot.toml`` says: its ``actuator`` and ``limit`` tables, as written.
+        structure: The plant's names.
+        actuation: Its inputs.
+    """
+    units = dict(zip(actuation.names, actuation.units, strict=True))
+    for entry in table.get("actuator") or ():
+        for name in entry.get("names") or (entry.get("name") or entry.get("joint"),):
+            speed = {"N m": "rad/s", "N": "m/s"}.get(units.get(name, ""))
+            if speed is not None:
+                by_key = {"limit": units[name], "rate_limit": f"{units[name]}/s"}
+                by_key |= {"corner_speed": speed, "no_load_speed": speed}
+                yield from _written_units(entry, by_key, f"input '{name}'", name)
+    for entry in table.get("limit") or ():
+        name = entry["joint"]
+        speed = structure.dof_units[structure.dof(name)]
+        by_key = {"position": speed.removesuffix("/s"), "velocity": speed}
+        yield from _written_units(entry, by_key, f"joint '{name}'", name)
+
+
+def _written_units(
+    entry: Mapping[str, Any], units: Mapping[str, str], owner: str, name: str
+) -> Iterator[ModelDiagnostic]:
+    for key in (key for key in units if key in entry):
+        values = entry[key] if isinstance(entry[key], list | tuple) else [entry[key]]
+        for text in (value for value in values if isinstance(value, str)):
+            try:
+                constant_value(text, units[key])
+            except ExpressionError:
+                value, unit = constant_value(text), units[key]
+                yield warning(
+                    "other_unit",
+                    name,
+                    f"{key} of {owner} is in {unit}, and written {quote_text(text)}; {value:g} "
+                    f'{unit} is taken. Is that meant? Write "{value:g}*{unit.replace(" ", "*")}".',
+                )
+                break
+
+
+def _more_text(joints: Sequence[object]) -> str:
+    return f", and {len(joints) - 1} more likewise," if len(joints) > 1 else ""
 
 
 def _actuated_velocities(actuation: Actuation) -> Flags:

@@ -11,7 +11,7 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check.first_scenario import _angle, _goal, _head, _joint_motion
 from ukctrl.analysis.check.motion_ranks import weakest_authority
-from ukctrl.analysis.check.robot_check import _bodies, _implausible, _joints, _missing, check_robot
+from ukctrl.analysis.check.robot_check import _bodies, _joints, _missing, check_robot
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.core.errors import StartError
@@ -295,44 +295,6 @@ def test_what_is_missing_is_told_by_the_joints_with_one_motor():
         "no motor at all: list them as [[actuator]] in robot.toml.",
         "no damping or friction at any joint: it moves without loss.",
     ]
-
-
-def joint(name="j", unit="rad/s", lower=-1.0, upper=1.0, fastest=5.0):
-    return SimpleNamespace(name=name, unit=unit, lower=lower, upper=upper, fastest=fastest)
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [
-        ({"lower": -6.2832, "upper": 6.2832}, []),  # two turns, rounded
-        ({"lower": -6.45, "upper": 6.45}, ["wide_range"]),
-        ({"lower": -4999.0, "upper": 5000.0}, ["wide_range"]),
-        ({"lower": -5000.0, "upper": 5000.0}, []),  # there is none
-        ({"lower": -180.0, "upper": 180.0, "unit": "m/s"}, []),
-        ({"lower": -np.inf, "upper": np.inf}, []),
-        ({"fastest": 60.0}, []),
-        ({"fastest": 61.0}, ["fast_joint"]),
-        ({"fastest": np.inf}, []),
-        ({"fastest": 61.0, "unit": "m/s"}, []),
-    ],
-)
-def test_numbers_that_are_likely_degrees(given, code):
-    found = list(_implausible(slides(1), (joint(**given),)))
-    assert [finding.code for finding in found] == code
-
-
-def test_what_many_joints_share_is_asked_once():
-    hinges = tuple(joint(name, lower=-170.0, upper=170.0) for name in ("a", "b", "c"))
-    found = list(_implausible(slides(1), hinges))
-    assert [(finding.code, finding.subject) for finding in found] == [("wide_range", "a")]
-    assert found[0].message == (
-        "joint 'a', and 2 more likewise, may turn from -170 to 170 rad, 54.1 times around; are "
-        "these degrees? Write radians."
-    )
-    (fast,) = _implausible(slides(1), (joint("a", fastest=180.0),))
-    assert fast.message == (
-        "joint 'a' may turn at 180 rad/s; are these degrees per second? Write radians per second."
-    )
 
 
 def test_a_check_of_a_robot_counts_what_it_has():

@@ -102,6 +102,22 @@ def test_a_phase_goes_on_without_jumps_and_meets_the_lines_at_half_a_turn(degree
     assert not np.mod(places, apart).any()
 
 
+@pytest.mark.parametrize(
+    ("begins", "drawn"),
+    [
+        ([-269.0, 89.0], [-269.0, -271.0]),  # two triple integrators, a little apart
+        ([89.0, -269.0, -180.0], [89.0, 91.0, 180.0]),
+        ([-90.0, 90.0, -90.0], [-90.0, 90.0, -90.0]),
+        ([-180.0, 180.0, 0.0], [-180.0, -180.0, 0.0]),
+    ],
+)
+def test_the_phases_of_several_curves_begin_within_half_a_turn_of_the_first(begins, drawn):
+    curves = [turning([degrees, degrees - 5.0], f"u{degrees}") for degrees in begins]
+    _, phase = bode(curves, None).axes
+    starts = [mark.where[1][0] for mark in marks(phase) if len(mark.where[1]) == 2][: len(begins)]
+    np.testing.assert_allclose(starts, drawn, atol=1e-9)
+
+
 def test_motors_beyond_the_most_share_no_bode_and_no_nyquist_plot():
     many = [turning([-90, -100], name=f"u{k}") for k in range(MAX_CURVES)]
     far = LoopCurve("far", W, np.full(4, 1e4 + 0j), np.nan)

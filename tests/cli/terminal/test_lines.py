@@ -206,6 +206,8 @@ def test_what_is_printed_of_a_run(helix, tmp_path):
     text = plain(result_lines(moved, tmp_path))
     assert text[0].startswith("run: ")
     assert "  the start: moved to satisfy the constraints, by 0.25 rad" in text
+    nameless = helix(provenance={"robot": "robot", "controller": "controller"}, scenario={})
+    assert plain(result_lines(nameless, tmp_path))[1] == "  robot, controller"
     bad = helix(status="diverged", message="it left every bound")
     lines = result_lines(bad, tmp_path)
     assert plain(lines)[:2] == ["scara-helix: diverged", "  it left every bound"]

@@ -98,10 +98,10 @@ def test_a_metric_that_a_run_has_not_is_told_so(rows):
 def test_the_words_say_by_how_much(three):
     words = {v.subject: v.text for v in three.verdicts}
     assert "Lowest: 'servo', 'same', " in words["rms_phi"]
-    assert "'pd' has 3 times as much" in words["rms_phi"]
+    assert words["rms_phi"].endswith("'pd' has 0.0204 (m, rad).")
     assert words["overall"] == (
-        "Smallest error (rms): 'servo', 'same', 6.32 mm in 'tool' and 2.53 mrad in 'tilt'; 'pd' "
-        "has 3 times as much. "
+        "Smallest error (rms) in 'tool': 'servo', 'same', 6.32 mm; 'pd' has 3 times as much. "
+        "Smallest error (rms) in 'tilt': 'servo', 'same', 2.53 mrad; 'pd' has 3 times as much. "
         "Least effort: no clear difference, 483 (N·m, N)²·s."
     )
 
@@ -325,7 +325,7 @@ def test_a_small_difference_that_every_repeat_shows_is_one(over_repeats):
     comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.1 + NOISE})
     assert row(comparison, "rms_phi").best == ("a",)
     text = next(v.text for v in comparison.verdicts if v.subject == "rms_phi")
-    assert text.endswith("'b' is 4.8 % above.")
+    assert text.endswith("'b' has 2.17 (m, rad).")  # no per cent of metres and radians
 
 
 def test_a_certain_difference_within_one_percent_is_a_tie(over_repeats):
@@ -338,7 +338,7 @@ def test_those_that_cannot_be_told_from_the_best_share_its_mark(over_repeats):
     comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.02 + other, "c": 5.0 + NOISE})
     assert set(row(comparison, "rms_phi").best) == {"a", "b"}
     text = next(v.text for v in comparison.verdicts if v.subject == "rms_phi")
-    assert "not distinguishable from each other; 'c' has 2." in text
+    assert "not distinguishable from each other; 'c' has 5.07 (m, rad)" in text
     assert "p < 0.001" in text
 
 
@@ -380,7 +380,7 @@ def test_an_effort_that_never_differs_is_no_difference(over_repeats):
     assert row(comparison, "effort").best == ()
     assert comparison.verdicts[0].text == (
         "Smallest error (rms): 'a', 2.07 (m, rad) on average; "
-        "'b' is 48 % above. Least effort: no clear difference, 1 (N·m, N)²·s."
+        "'b' has 3.07 (m, rad) on average. Least effort: no clear difference, 1 (N·m, N)²·s."
     )
 
 

@@ -160,13 +160,33 @@ def test_metres_and_radians_are_not_added_where_blocks_are_told():
     rows = [
         row({"a": 2.0, "b": 4.0, "c": 1.0}, ("a",), unit="m, rad"),
         row({"a": 0.002, "b": 0.004}, ("a",), "rms_phi.tool"),
-        row({"a": 0.003, "b": 0.006}, ("a",), "rms_phi.tilt", "rad"),
+        row({"a": 0.006, "b": 0.005}, ("b",), "rms_phi.tilt", "rad"),
     ]
     every = runs(a="completed", b="completed", c="diverged")
     text = words.overall_verdict(rows, every, {}).text
     assert text == (
-        "Smallest error (rms): 'a', 2 mm in 'tool' and 3 mrad in 'tilt'; 'b' has 2 times as much. "
-        "Least effort: not known. Not ranked: 'c' (diverged)."
+        "Smallest error (rms) in 'tool': 'a', 2 mm; 'b' has 2 times as much. Smallest error (rms) "
+        "in 'tilt': 'b', 5 mrad; 'a' is 20 % above. Least effort: not known. Not ranked: 'c' "
+        "(diverged)."
+    )
+
+
+@pytest.mark.parametrize("blocks", [("pose",), ("a", "b", "c", "d")])
+def test_a_sum_of_metres_and_radians_has_no_per_cent(blocks):
+    """Of one block of a whole pose, or of more blocks than a sentence bears."""
+    values, effort = {"a": 0.002, "b": 0.003}, {"a": 2.0, "b": 3.0}
+    rows = [
+        row(values, ("a",), unit="m, rad"),
+        *(row(values, ("a",), f"rms_phi.{name}", "m, rad") for name in blocks),
+        row(effort, ("a",), "effort", "(N m, N)^2 s"),
+    ]
+    text = words.overall_verdict(rows, runs(a="completed", b="completed"), {}).text
+    assert text == (
+        "Smallest error (rms): 'a', 0.002 (m, rad); 'b' has 0.003 (m, rad). "
+        "Least effort: 'a', 2 (N·m, N)²·s; 'b' has 3 (N·m, N)²·s."
+    )
+    assert words.metric_verdict(rows[0], runs(a="completed", b="completed")).text.endswith(
+        "'b' has 0.003 (m, rad)."
     )
 
 

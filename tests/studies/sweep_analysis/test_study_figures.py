@@ -148,7 +148,7 @@ def test_names_of_ranges_do_not_run_into_each_other(names, words, size):
 
 
 GRID = Map(
-    MapAxis("timing.control", ("1", "2"), np.array([1.0, 2.0]), True, False, False),
+    MapAxis("timing.control", ("1", "2"), np.array([1.0, 2.0]), True, False, False, "s"),
     MapAxis("servo.mass", ("10", "20", "40"), np.array([10.0, 20.0, 40.0]), True, False, False),
     np.array([[1, 2], [3, 4], [0, 5]]),
     np.array([[0.5, 1.0], [0.0, 0.75], [NAN, 0.1]]),
@@ -192,7 +192,7 @@ def test_a_map_has_the_median_with_failures_in_red_and_the_share_with_its_counts
         "succeeded [%]",
     ]
     for axes in (median, succeeded):
-        assert labels(axes) == ("timing.control", "servo.mass", "linear", "linear")
+        assert labels(axes) == ("timing.control [s]", "servo.mass", "linear", "linear")
         limits(axes, x=(0.5, 2.5), y=(5.0, 50.0))
         assert ticks(axes.xaxis) == {1.0: "1", 2.0: "2"}
         assert ticks(axes.yaxis) == {10.0: "10", 20.0: "20", 40.0: "40"}

@@ -1,7 +1,7 @@
 """A robot before there is a task: what it is made of, what its file lacks or gets wrong, what next.
 
-For a model file that somebody has found or exported. What `Robot.load` finds is part of it; numbers
-that are possible but unlikely, such as degrees where radians belong, are told here alone.
+For a model file that somebody has found or exported. What `Robot.load` finds is part of it; bodies
+and torque limits that are possible but unlikely, such as millimetres, are told here alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses as dc
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +27,6 @@ from ukctrl.robot.geometry.mesh_files import MeshFiles
 from ukctrl.robot.models.model_source import read_model
 from ukctrl.simulation.result.atomic_files import finite_or_none
 
-MAX_RANGE = 4.1 * math.pi
-"""Two turns and what files round; a joint with a wider range is asked about [rad]."""
-UNLIMITED_RANGE = 1e4
-"""A range as wide as this means that there is none [rad]."""
-MAX_SPEED = 60.0
-"""A joint that is faster has its limit in degrees, most likely [rad/s]."""
 MAX_EFFORT_RATIO, MIN_EFFORT_RATIO = 300.0, 0.1
 """Torque limits of robots are from 1.9 to 97 times what their weight asks for, all hinges together
 (54 models of example-robot-data 6.0 and of the catalogue); others are placeholders, or of another
@@ -269,22 +263,6 @@ def _missing_meshes(robot: Robot) -> Iterator[ModelDiagnostic]:
 
 def _implausible(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[ModelDiagnostic]:
     """Name numbers that are possible, and hardly meant."""
-    hinges = [joint for joint in joints if joint.unit == "rad/s"]
-    wide = [hinge for hinge in hinges if MAX_RANGE < hinge.upper - hinge.lower < UNLIMITED_RANGE]
-    if wide:
-        text = (
-            f"{_joint_group_text(wide)} from {wide[0].lower:g} to {wide[0].upper:g} rad, "
-            f"{(wide[0].upper - wide[0].lower) / (2.0 * math.pi):.3g} times around; are these "
-            "degrees? Write radians."
-        )
-        yield ModelDiagnostic("warning", "wide_range", wide[0].name, text)
-    fast = [hinge for hinge in hinges if MAX_SPEED < hinge.fastest < math.inf]
-    if fast:
-        text = (
-            f"{_joint_group_text(fast)} at {fast[0].fastest:g} rad/s; are these degrees per "
-            "second? Write radians per second."
-        )
-        yield ModelDiagnostic("warning", "fast_joint", fast[0].name, text)
     try:
         model = robot.model
     except ModelError:
@@ -309,12 +287,6 @@ def _implausible(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[Model
                 "computed them. Take them from the drawing or the manufacturer."
             )
             yield ModelDiagnostic("warning", "same_inertia", robot.name, text)
-
-
-def _joint_group_text(joints: Sequence[JointCheck]) -> str:
-    """Name the first of some joints as what may turn so, and how many more do."""
-    more = f", and {len(joints) - 1} more likewise, may turn" if len(joints) > 1 else " may turn"
-    return f"joint '{joints[0].name}'{more}"
 
 
 def _implausible_efforts(robot: Robot) -> Iterator[ModelDiagnostic]:

@@ -67,9 +67,11 @@ def bode(curves: Sequence[LoopCurve], nyquist_frequency: float | None) -> Figure
     size, phase = figure.subplots(2, 1, sharex=True)
     curves = curves[:MAX_CURVES]
     decibels = [20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300)) for curve in curves]
+    near = -90.0  # the first begins within half a turn of it, the others of where that begins
     for index, (curve, magnitude) in enumerate(zip(curves, decibels, strict=True)):
         color, dash = _line_style(index)
-        angle = np.degrees(_unwrap_phase(curve.values))
+        angle = _continuous_phase(curve.values, near)
+        near = angle[0] if index == 0 and angle.size else near
         name = panels.shorten(curve.name)
         size.semilogx(curve.frequencies, magnitude, dash, color=color, label=name)
         phase.semilogx(curve.frequencies, angle, dash, color=color)
@@ -279,13 +281,12 @@ def _line_style(index: int) -> tuple[str, str]:
     return style.PALETTE[index % len(style.PALETTE)], style.DASHES[index % len(style.DASHES)]
 
 
-def _unwrap_phase(values: Complex) -> Array:
-    """Return the phase without jumps, between -270 and 90 degrees where it begins."""
-    unwrapped = np.unwrap(np.angle(np.nan_to_num(values)))
-    begin = unwrapped[0] if unwrapped.size else 0.0
-    turns = np.round((begin + 0.5 * np.pi) / (2.0 * np.pi))
-    phase: Array = unwrapped - 2.0 * np.pi * turns
-    return phase
+def _continuous_phase(values: Complex, near: float) -> Array:
+    """Return the phase without jumps, where it begins within half a turn of ``near`` [deg]."""
+    phase: Array = np.degrees(np.unwrap(np.angle(np.nan_to_num(values))))
+    turns = (phase[:1] - near) / 360.0
+    # half a turn, but for rounding, stays where it is
+    return phase - 360.0 * np.sign(turns) * np.ceil(np.abs(turns) - 0.5 - 1e-9)
 
 
 def _degree_ticks(axes: Axes) -> None:

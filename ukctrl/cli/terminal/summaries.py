@@ -64,8 +64,11 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     lines: list[Line] = [[StyledText(sanitise(names["scenario"]) or "run", "bold"), ": ", *status]]
     if result.message:
         lines += hanging_lines("  ", result.message)
-    actors = f"robot {names['robot']}, controller {names['controller']}"
-    lines += hanging_lines("  ", actors, text_style="dim")
+    actors = (
+        name if name == kind else f"{kind} {name}"  # not "robot robot"
+        for kind, name in ((kind, names[kind]) for kind in ("robot", "controller"))
+    )
+    lines += hanging_lines("  ", ", ".join(actors), text_style="dim")
     from ukctrl.core.number_text import start_shift_text
 
     moved = start_shift_text(result.provenance.get("start_moved"))

@@ -86,10 +86,11 @@ def _assembled(recipe: EquationPlantSpec) -> RobotBase:
 
     inputs, joints = made_inputs(structure), None
     whole: Structure = structure
-    findings = tuple(model_audit.actuation_diagnostics(structure, inputs))
+    findings = [*model_audit.actuation_diagnostics(structure, inputs)]
     if extras.elastic is not None:
         whole, inputs, joints = add_elastic_joints(extras.elastic, structure, made_inputs)
     whole = with_limits(whole, extras.limit)
+    findings += model_audit.unit_diagnostics(whole)
     refuse_unknown_names(
         extras.picture, whole.picture_vocabulary, whole.frames, inputs.names, extras.passive
     )
@@ -111,7 +112,7 @@ def _assembled(recipe: EquationPlantSpec) -> RobotBase:
     rotors = whole.neutral[structure.nv :]
     tried = [np.concatenate([q, rotors]) for q in states]
     _refuse_singular_mass(robot, key, tried)
-    return dc.replace(robot, actuation=fold_constant_columns(robot, tried), audit=findings)
+    return dc.replace(robot, actuation=fold_constant_columns(robot, tried), audit=tuple(findings))
 
 
 def _range(table: PlantTable) -> CoordinateRange:

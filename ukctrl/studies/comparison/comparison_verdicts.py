@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import number, quantity, sentence, si, si_prefix
@@ -59,16 +58,19 @@ def overall_verdict(
         return Verdict("warning", "overall", text)
     errors = [by_metric[name] for name in ("rms_phi", "rms_beta") if name in by_metric]
     error = next((row for row in errors if row.known), errors[0] if errors else None)
-    blocks = {}
-    if error is not None:  # of single servo blocks, in other units than the whole
-        blocks = {
-            row.metric.partition(".")[2]: row
+    errors_told: dict[str, MetricRanking | None] = {"": error}
+    if error is not None and _is_mixed(error):  # each servo block has a unit of its own
+        blocks: dict[str, MetricRanking | None] = {
+            f" in '{row.metric.partition('.')[2]}'": row
             for row in rows
-            if row.metric.startswith(f"{error.metric}.") and row.unit != error.unit and row.known
+            if row.metric.startswith(f"{error.metric}.") and row.known
         }
+        errors_told = blocks if 1 < len(blocks) <= MAX_NAMED else errors_told
     effort_text = _winner_text(by_metric.get("effort"), ranked)
-    smallest = _winner_text(error, ranked, blocks)
-    text = f"Smallest error (rms): {smallest}. Least effort: {effort_text}."
+    smallest = ". Smallest".join(
+        f" error (rms){where}: {_winner_text(row, ranked)}" for where, row in errors_told.items()
+    )
+    text = f"Smallest{smallest}. Least effort: {effort_text}."
     if any(violates_limit(run.metrics) for name in ranked for run in runs[name]):
         limit_texts = (f"'{name}' {_violation_text(runs[name], by_metric)}" for name in ranked)
         text = f"No controller kept all limits: {', '.join(limit_texts)}. {text}"
@@ -114,26 +116,18 @@ def _failure_text(runs: Sequence[RunSummary]) -> str:
     return f"{', '.join(dict.fromkeys(failed))}{share}" if failed else "no run"
 
 
-def _winner_text(
-    row: MetricRanking | None,
-    ranked: Sequence[str],
-    blocks: Mapping[str, MetricRanking] = MappingProxyType({}),
-) -> str:
-    """Return who has the least of a metric, how much, and how far the others are from it; of single
-    servo ``blocks``, where a sum over all would add metres and radians.
-    """
+def _is_mixed(row: MetricRanking) -> bool:
+    """Return whether a metric sums over several units, as metres and radians."""
+    return "," in row.unit
+
+
+def _winner_text(row: MetricRanking | None, ranked: Sequence[str]) -> str:
+    """Return who has the least of a metric, how much, and how far the others are from it."""
     if row is None:
         return "not known"
 
     def amount(name: str) -> str:
-        amounts = [
-            f"{si(block_row.values[name], block_row.unit)} in '{block}'"
-            for block, block_row in blocks.items()
-            if math.isfinite(block_row.values.get(name, math.nan))
-        ]
-        mean = " on average" if row.pairs else ""
-        whole = si(row.values[name], row.unit)
-        return f"{' and '.join(amounts) if 0 < len(amounts) <= MAX_NAMED else whole}{mean}"
+        return f"{si(row.values[name], row.unit)}{' on average' if row.pairs else ''}"
 
     if row.best:
         among = [name for name in ranked if name in row.values]
@@ -376,7 +370,7 @@ def _relative_text(
     if not math.isfinite(value):
         return "has none"
     plain = lowest <= max(rounding_floor(row.metric), 0.0) or not metrics.less_is_better(row.metric)
-    if plain or value / lowest > 1e6:
+    if plain or _is_mixed(row) or value / lowest > 1e6:  # no per cent of metres and radians
         return f"has {si(value, row.unit) if amount is None else amount(name)}"
     ratio = value / lowest
     if ratio < 2.0:

@@ -2,7 +2,7 @@
 
 In order: ``study_arrays`` (the table as arrays), ``metric_summary`` (each metric),
 ``failure_factors``, ``polynomial_chaos``, ``sensitivity`` and ``factor_maps`` (what factors have to
-do with it),
+do with it), ``factor_units`` (the units of their values),
 ``sweep_analysis`` (all of it, when asked for), ``sample_replay`` (samples run again),
 ``sweep_verdicts`` (in words), ``summary_json`` (as JSON); ``study_tables``, ``sample_figures``,
 ``sensitivity_figures``, ``study_figures`` and ``study_page`` (the page).

@@ -29,6 +29,7 @@ class MapAxis(NamedTuple):
     categorical: bool
     """Whether the values are names."""
     log: bool
+    unit: str = ""
 
 
 class Map(NamedTuple):
@@ -87,4 +88,6 @@ def _medians(cell: NDArray[np.intp], merit: Array, count: NDArray[np.intp]) -> A
 
 def _side(axis: Axis, bins: FactorBins) -> MapAxis:
     labels = level_labels(axis, bins.edges) if bins.by_value else bins.labels
-    return MapAxis(axis.path, labels, bins.edges, bins.by_value, bool(axis.names), axis.log)
+    return MapAxis(
+        axis.path, labels, bins.edges, bins.by_value, bool(axis.names), axis.log, axis.unit
+    )

@@ -55,6 +55,8 @@ class FailureFactor(NamedTuple):
     for the number of ranges and factors looked at, do not meet."""
     split: ThresholdSplit | None
     """Of numbers with more than two values."""
+    unit: str = ""
+    """Of its values."""
 
 
 def failure_factors(
@@ -98,6 +100,7 @@ def _separation(
         score=_correlation_ratio(count, succeeded),
         clear=max(end.low for end in ends) > min(end.high for end in ends),
         split=None if axis.names or len(axis.levels) < 3 else _best_threshold(axis, good, family),
+        unit=axis.unit,
     )
 
 

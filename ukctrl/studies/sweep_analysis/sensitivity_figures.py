@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.number_text import number, unit_text
+from ukctrl.core.number_text import number
 from ukctrl.core.statistics import Estimate
 from ukctrl.reports.plot import line_labels, panels, style
 from ukctrl.studies.sweep_analysis.factor_maps import Map, MapAxis
+from ukctrl.studies.sweep_analysis.factor_units import with_unit
 from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor
 from ukctrl.studies.sweep_analysis.sample_figures import OFFSET, needs_log_scale, tick_decades
 from ukctrl.studies.sweep_analysis.sensitivity import Sensitivity
@@ -81,10 +82,14 @@ def success_rate_figure(separations: Sequence[FailureFactor], *, intervals: bool
         intervals: Whether the samples were drawn, so that their shares are uncertain.
     """
     drawn = [
-        panels.Panel(panels.shorten(one.path, 46), functools.partial(_rates, one, intervals))
+        panels.Panel(_factor_label(one, 40), functools.partial(_rates, one, intervals))
         for one in separations
     ]
     return panels.grid(panels.widen_single(drawn), height=1.6, x_label="")
+
+
+def _factor_label(factor: FailureFactor | MapAxis, size: int) -> str:
+    return with_unit(panels.shorten(factor.path, size), factor.unit)
 
 
 def _rates(one: FailureFactor, intervals: bool, axes: Axes, width: float) -> None:
@@ -115,12 +120,12 @@ def _rates(one: FailureFactor, intervals: bool, axes: Axes, width: float) -> Non
 @style.styled
 def map_figure(metric: str, unit: str, cells: Map) -> Figure:
     """Draw a map."""
-    label = f"{panels.shorten(metric, 20)}{f' [{unit_text(unit)}]' if unit_text(unit) else ''}"
+    label = with_unit(panels.shorten(metric, 20), unit)
     drawn = [
         panels.Panel(f"median {label}", functools.partial(_draw_medians, cells)),
         panels.Panel("succeeded [%]", functools.partial(_draw_success, cells)),
     ]
-    return panels.grid(drawn, height=3.1, x_label=panels.shorten(cells.x.path, 52))
+    return panels.grid(drawn, height=3.1, x_label=_factor_label(cells.x, 46))
 
 
 def _draw_medians(cells: Map, axes: Axes, width: float) -> None:
@@ -159,7 +164,7 @@ def _draw_success(cells: Map, axes: Axes, width: float) -> None:
 def _set_axes(axes: Axes, cells: Map) -> tuple[Array, Array]:
     """Give both axes their scales and ticks, and return the ends of the cells along them."""
     axes.grid(visible=False)
-    axes.set_ylabel(panels.shorten(cells.y.path, 44))
+    axes.set_ylabel(_factor_label(cells.y, 38))
     for side, name in ((cells.x, "x"), (cells.y, "y")):
         set_scale, set_limits, set_ticks = (
             (axes.set_xscale, axes.set_xlim, axes.set_xticks)

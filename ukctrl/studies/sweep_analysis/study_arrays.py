@@ -42,6 +42,8 @@ class Axis:
     """Whether it was spread over decades."""
     spread: Distribution | None = None
     """How its values were drawn; None where that is not known."""
+    unit: str = ""
+    """Of its values; empty where it has none, or it is not known."""
 
     @staticmethod
     def of(

@@ -20,6 +20,7 @@ from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.studies.sweep import Log, Study
 from ukctrl.studies.sweep_analysis.factor_maps import Map, factor_map
+from ukctrl.studies.sweep_analysis.factor_units import factor_unit
 from ukctrl.studies.sweep_analysis.failure_factors import FailureFactor, failure_factors
 from ukctrl.studies.sweep_analysis.metric_summary import (
     FailureReason,
@@ -107,13 +108,15 @@ class SweepAnalysis:
             for path in pair:
                 if not runs.axis(path).varies:
                     raise InputError(f"a map needs factors that vary; '{path}' has one value.")
+        labels, units = _labels(study, trust)
+        axes = (dc.replace(axis, unit=units.get(axis.path, "")) for axis in runs.axes)
         return SweepAnalysis(
             study=study,
-            runs=runs,
+            runs=dc.replace(runs, axes=tuple(axes)),
             cost=chosen,
             require=MappingProxyType(dict(require)),
             pairs=tuple(maps),
-            labels=_labels(study, trust),
+            labels=labels,
         )
 
     @functools.cached_property
@@ -271,21 +274,24 @@ def _default_cost(runs: StudyArrays) -> str:
     return "rms_phi"
 
 
-def _labels(study: Study, trust: bool) -> Labels | None:
-    """Return what the scenario's rows and actuators are called, without running it.
+def _labels(study: Study, trust: bool) -> tuple[Labels | None, Mapping[str, str]]:
+    """Return what the scenario's rows and actuators are called, without running it, and the units
+    of the factors.
 
     Asked is a sample that has run: one that took its process along would take this one, too.
     """
     columns = study.columns
     ran = [k for k, status in enumerate(columns["status"]) if status in STATUSES]
     if not ran:
-        return None
+        return None, {}
     farthest = max(ran, key=np.nan_to_num(columns["reached"], nan=-np.inf).__getitem__)
     sample = int(columns["sample"][farthest])
     try:
-        return Recorder(Loop(study.scenario_of(sample, trust=trust))).labels
+        scenario = study.scenario_of(sample, trust=trust)
+        units = {factor.path: factor_unit(scenario, factor.path) for factor in study.factors}
+        return Recorder(Loop(scenario)).labels, units
     except Exception:  # such as in a user's code that the folder does not bring along
-        return None
+        return None, {}
 
 
 def requirement_text(require: Mapping[str, float], text_of: Callable[[str, float], str]) -> str:
