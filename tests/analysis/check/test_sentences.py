@@ -247,7 +247,7 @@ MISSES = (
     "the motors cannot make the motion: from t = 0.5 s on they miss 25 % of its acceleration, most "
     "at 'q1'."
 )
-LEAVE = "Leave the freedoms that no motor drives out of the task, or add a motor."
+LEAVE = "Let the task ask only for what motors move, or add a motor."
 LIMIT_UNTRIED, SLOW_UNTRIED = LIMIT_REMEDY + NOT_TRIED, f"{SLOW_DOWN}.{NOT_TRIED}"
 MISSED = AccelerationResidual(t=0.5, share=0.25, dof="q1")
 LIMITS = [

@@ -164,7 +164,7 @@ REMEDIES: Mapping[str, str] = {
     "motion": SINGULAR_REMEDY,
     "ranks: lost": SINGULAR_REMEDY,
     "ranks: near": SINGULAR_REMEDY,
-    "missed": "Leave the freedoms that no motor drives out of the task, or add a motor.",
+    "missed": "Let the task ask only for what motors move, or add a motor.",
     "elsewhere": f"Let the law find it: {BOUNDED}.",
     "limits": LIMIT_REMEDY,
     "limits: rates": f"{SLOW_DOWN}.",
