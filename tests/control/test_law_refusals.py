@@ -196,7 +196,7 @@ def test_an_allocation_that_looks_too_narrowly_names_the_one_that_does_not():
     said = refused(lambda: asked(Chen(), TIED))
     assert said.endswith(
         "; rank 0 of 1 rows). The motors do reach them, but not within the row space of A M^-1 B, "
-        'where this allocation looks; use allocation.kind = "least_norm".'
+        'where this allocation looks; use controller.allocation.kind = "least_norm".'
     )
     assert np.isfinite(asked(LeastNorm(), TIED)).all()
 

@@ -332,6 +332,31 @@ def test_a_study_that_cannot_begin_is_refused_and_leaves_no_folder(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("v_std", "factors", "cause"),
+    [
+        (0.0, ["believed.mass_scale=0.7:1.3", "effect.noise.std=0:3e-4"], "effect.noise.std = 0"),
+        (0.0, ["effect.noise.std=0:3e-4", "believed.mass_scale=0.7:1.3"], "effect.noise.std = 0"),
+        (
+            1e-3,
+            ["effect.noise.std=0:1e-4", "seed=whole:1:9", "effect.noise.v_std=0:1e-3"],
+            "effect.noise.std = 0 and effect.noise.v_std = 0",
+        ),
+    ],
+)
+def test_a_refusal_names_the_values_that_bring_it_about_and_no_others(
+    scenario, v_std, factors, cause
+):
+    noise = {"kind": "noise", "std": 1e-4, "v_std": v_std}
+    noisy = scenario.replace({"effect": [noise], "timing.control": 1e-3})
+    with pytest.raises(UkctrlError) as caught:
+        sweep(noisy, factors, n=8, jobs=1)
+    assert str(caught.value) == (
+        "scenario: effect[0]: must have some std or v_std that is not zero, or it does nothing; "
+        f"give one, or remove the effect. So with {cause}."
+    )
+
+
 def test_a_study_of_which_some_sample_can_begin_is_run(scenario):
     study = sweep(scenario.replace({"timing.duration": 0.01}), ["servo.0.frame=tool,tol"], jobs=1)
     assert study.columns["status"].tolist() == ["completed", "failed"]

@@ -82,7 +82,7 @@ def test_what_a_free_joint_runs_into_follows_from_its_running_away(checked):
     out = checked("arm.toml", "--set", "start.solve=true", "--all")
     lines = [line for line in out.splitlines() if line.startswith(("problem", "warning"))]
     assert len(lines) == 1
-    assert "give allocation.null_space" in lines[0]
+    assert "give controller.allocation.null_space" in lines[0]
     assert "so warning: joint 'j3' must move at" in out
 
 

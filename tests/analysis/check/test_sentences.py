@@ -34,7 +34,9 @@ from ukctrl.analysis.check.limit_usage import (
 from ukctrl.analysis.check.motion_end import MotionEnd
 from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory, WeakAuthority
 from ukctrl.analysis.check.sentences import (
+    BOUNDED,
     LIMIT_REMEDY,
+    NOT_TRIED,
     REMEDIES,
     SENTENCES,
     SINGULAR_REMEDY,
@@ -42,7 +44,7 @@ from ukctrl.analysis.check.sentences import (
     diagnose,
 )
 from ukctrl.analysis.check.task_motion import _times
-from ukctrl.analysis.check.timing import SampledError
+from ukctrl.analysis.check.timing import PathTiming, SampledError
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
 
@@ -103,7 +105,7 @@ GIVES_WAY = " The law gives way there."
 STOPS = [
     (STRICT, STOP, ("bad", STOP.text, SINGULAR_REMEDY)),
     (GIVING, STOP, ("warning", STOP.text + GIVES_WAY, "")),
-    (the_loop(), STOP, ("bad", STOP.text, SINGULAR_REMEDY)),
+    (the_loop(), STOP, ("bad", STOP.text, "Move the path or the start.")),
     (INDIFFERENT, STOP, ("warning", STOP.text + GIVES_WAY, "")),
     (STRICT, BY_LAW, ("bad", BY_LAW.text, "")),
     (GIVING, BY_LAW, ("warning", BY_LAW.text + GIVES_WAY, "")),
@@ -245,32 +247,33 @@ MISSES = (
     "the motors cannot make the motion: from t = 0.5 s on they miss 25 % of its acceleration, most "
     "at 'q1'."
 )
-LEAVE = "Leave the freedoms that no motor drives out of the task, or add a motor."
+LEAVE = "Let the task ask only for what motors move, or add a motor."
+LIMIT_UNTRIED, SLOW_UNTRIED = LIMIT_REMEDY + NOT_TRIED, f"{SLOW_DOWN}.{NOT_TRIED}"
 MISSED = AccelerationResidual(t=0.5, share=0.25, dof="q1")
 LIMITS = [
     (STRICT, {"inputs": (KEPT,), "law": (KEPT,), "rates": (KEPT,)}, []),
     (
         STRICT, {"inputs": (beyond(),)},
-        [("warning", "limits", too_much("motor", "needs"), 0.5, LIMIT_REMEDY)],
+        [("warning", "limits", too_much("motor", "needs"), 0.5, LIMIT_UNTRIED)],
     ),
     (
         the_loop(stops=False, keeps_limits=True), {"inputs": (beyond(),)},
-        [("warning", "limits", too_much("motor", "needs"), 0.5, LIMIT_REMEDY),
+        [("warning", "limits", too_much("motor", "needs"), 0.5, SLOW_UNTRIED),
          ("note", "gives way", INSTEAD, None, "")],
     ),
     (
         STRICT, {"inputs": (beyond(), beyond("turn")), "elsewhere": True},
         [("note", "elsewhere",
           "the smallest input is beyond the limits of 'lift', 'turn', but another input serves "
-          "the task within them: allocation.kind = \"bounded\" finds it.", None, "")],
+          "the task within them.", None, f"Let the law find it: {BOUNDED}.")],
     ),
     (
         STRICT, {"law": (beyond(),)},
-        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_REMEDY)],
+        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_UNTRIED)],
     ),
     (
         STRICT, {"inputs": (KEPT,), "law": (beyond(), beyond("turn", approach=True))},
-        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_REMEDY)],
+        [("warning", "limits", too_much("motor", ASKED), 0.5, LIMIT_UNTRIED)],
     ),
     (
         STRICT, {"law": (beyond(approach=True),)},
@@ -282,11 +285,11 @@ LIMITS = [
     ),
     (
         STRICT, {"rates": (beyond(),)},
-        [("warning", "limits", too_much("motor", "must change by"), 0.5, f"{SLOW_DOWN}.")],
+        [("warning", "limits", too_much("motor", "must change by"), 0.5, SLOW_UNTRIED)],
     ),
     (
         STRICT, {"velocities": (beyond("q1"),)},
-        [("warning", "speed", too_much("joint", "must move at", "q1"), 0.5, f"{SLOW_DOWN}.")],
+        [("warning", "speed", too_much("joint", "must move at", "q1"), 0.5, SLOW_UNTRIED)],
     ),
     (
         STRICT, {"positions": (beyond("q1"),)},
@@ -305,6 +308,28 @@ LIMITS = [
 @pytest.mark.parametrize(("loop", "given", "expected"), LIMITS)
 def test_what_a_motion_takes_beyond_a_limit_is_told_once(loop, given, expected):
     assert judged(loop, feasibility=feasible(**given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "loop", "cures"),
+    [
+        (0.5, STRICT, [LIMIT_REMEDY, f"{SLOW_DOWN}."]),
+        (0.0, STRICT, [f"Let the law keep within the limits: {BOUNDED}.", ""]),
+        (1.5, STRICT, [f"Let the law keep within the limits: {BOUNDED}.", ""]),
+        (0.5, the_loop(stops=False, keeps_limits=True), [f"{SLOW_DOWN}."] * 2),
+        (0.5, the_loop(), [f"{SLOW_DOWN}."] * 2),
+        (0.0, the_loop(), ["", ""]),
+    ],
+)
+def test_a_slower_motion_and_another_law_are_advised_only_where_they_help(rate, loop, cures):
+    """No speed may keep all limits; a law may keep within them already, or have no allocation."""
+    timing = PathTiming(
+        duration=2.0, rate=rate, t=0.5, binding=("motor 'lift'",), least=None, bound_by={},
+        clock_ends=None, span=None, retimed=None,
+    )  # fmt: skip
+    over = feasible(inputs=(beyond(),), velocities=(beyond("q1"),))
+    found = judged(loop, feasibility=over, timing=timing)
+    assert [cure for _, subject, _, _, cure in found if subject in ("limits", "speed")] == cures
 
 
 def test_of_many_motors_beyond_their_limits_the_worst_are_named():
@@ -328,7 +353,7 @@ GROUND = [
         {"least": -3.5, "lifts": 0.25, "friction": 0.9},
         ("warning", "ground",
          "contact 'heel' would lift off at t = 0.25 s: the ground would have to pull with up to "
-         "3.5 N (t = 0.5 s).", 0.25, f"{SLOW_DOWN}."),
+         "3.5 N (t = 0.5 s).", 0.25, SLOW_UNTRIED),
     ),
 ]  # fmt: skip
 

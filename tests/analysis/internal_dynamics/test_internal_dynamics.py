@@ -326,7 +326,7 @@ def test_what_a_redundant_arm_has_left_is_free_for_the_null_space():
     assert (found.dimension, found.free) == (2, 2)
     np.testing.assert_array_equal(found.rests[0].zeros, [])
     assert found.kind == "drifts"
-    assert "give allocation.null_space" in found.verdict
+    assert "give controller.allocation.null_space" in found.verdict
 
 
 def test_the_poles_of_what_is_free_are_the_allocations():

@@ -218,7 +218,9 @@ def test_where_chens_space_has_no_grip_the_row_is_refused_and_the_least_norm_nam
     rows, demand = row.rows(dynamics.snapshot), np.array([0.7])
     least = LeastNorm().attach(task, ("across",)).input(rows, demand, dynamics)
     np.testing.assert_allclose(rows.A @ dynamics.acceleration(least), demand, **EXACT)
-    with pytest.raises(InfeasibleConstraint, match="use allocation.kind = .least_norm.") as refused:
+    with pytest.raises(
+        InfeasibleConstraint, match=r"controller.allocation.kind = .least_norm."
+    ) as refused:
         Chen().attach(task, ("across",)).input(rows, demand, dynamics)
     assert (refused.value.rows, refused.value.rank) == (("across",), 0)
 

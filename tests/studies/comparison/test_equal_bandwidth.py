@@ -85,6 +85,8 @@ def test_loops_are_said_to_differ_by_more_than_the_factor_up_to_which_they_are_a
     assert list(alike.warnings()) == []
     apart = equal_bandwidth.LoopSummaries(design_spec=asked, loops={"soft": soft, "stiff": stiff})
     assert not apart.similar_bandwidths
+    (tuned,) = apart.warnings(tuned=True)
+    assert "tune them" not in tuned.text
     (warning,) = apart.warnings()
     assert (warning.level, warning.subject) == ("warning", "bandwidth")
     assert "differ by more than a factor of 2 ('soft' 10, 'stiff' 21 rad/s)" in warning.text
@@ -165,3 +167,11 @@ def test_a_law_without_a_design_cannot_be_searched_in_terms():
         InputError, match="'servo-exact' must be one whose gains follow from a band"
     ):
         compare(Scenario.load("scara-helix", BENCH), ["servo-exact"], tuning=budget)
+
+
+def test_who_has_tuned_is_not_told_to_tune():
+    helix = Scenario.load("scara-helix", {"timing.duration": 0.1})
+    budget = Budget(simulations=2)
+    found = compare(helix, ["servo-exact", "servo-baumgarte"], tuning=budget, jobs=1)
+    [said] = [verdict.text for verdict in found.verdicts if verdict.subject == "bandwidth"]
+    assert said.endswith("the ranking is of gains as much as of laws.")

@@ -35,7 +35,7 @@ from ukctrl.analysis.check.safety_feasibility import (
     InfeasibleInterval,
     SlackCurves,
 )
-from ukctrl.analysis.check.sentences import diagnose
+from ukctrl.analysis.check.sentences import applicable_remedy, diagnose
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.analysis.check.timing import (
     SLOW_DECAY_RATIO,
@@ -43,6 +43,7 @@ from ukctrl.analysis.check.timing import (
     PathTiming,
     SampledError,
 )
+from ukctrl.control.allocation.allocation import AllocationBehaviour
 from ukctrl.control.safety.safety_filter import SafetyFilter
 from ukctrl.core.algebra.input_authority import WEAK_AUTHORITY
 from ukctrl.core.arrays import Matrix, Vector
@@ -120,10 +121,22 @@ def diagnostics(
 def motion_diagnostics(
     loop: Loop, rows: tuple[RowCheck, ...], along: MotionCheck
 ) -> Iterator[Diagnostic]:
-    """Yield what the findings along a motion mean."""
-    controller, trajectory = loop.scenario.controller, along.way
-    allocation = controller.row_allocation
+    """Yield what the findings along a motion mean, and what helps with the law that there is."""
+    allocation, timing = loop.scenario.controller.row_allocation, along.timing
     shares = None if allocation is None else allocation.behaviour(loop.law.task)
+    bounds = shares is not None and not shares.respects_limits
+    slower = None if timing is None else 0.0 < timing.rate < 1.0
+    for entry in _motion_diagnostics(loop, rows, along, shares):
+        cure = applicable_remedy(
+            entry.remedy, gives_way=shares is not None, bounds=bounds, slower=slower
+        )
+        yield entry._replace(remedy=cure)
+
+
+def _motion_diagnostics(
+    loop: Loop, rows: tuple[RowCheck, ...], along: MotionCheck, shares: AllocationBehaviour | None
+) -> Iterator[Diagnostic]:
+    controller, trajectory = loop.scenario.controller, along.way
     # Who stops decides: a law that gives way turns problems into warnings.
     strict = controller.needs_grip if shares is None else shares.raises_if_infeasible
     grave: Level = "bad" if strict else "warning"

@@ -12,9 +12,12 @@ from ukctrl.analysis.check.check_result import Diagnostic
 from ukctrl.core.verdict import Level
 
 SLOW_DOWN = "Slow the motion down"
-LIMIT_REMEDY = f"{SLOW_DOWN}, or let the law keep within the limits: allocation.kind = 'bounded'."
+NOT_TRIED = " Whether a slower motion is enough was not tried."
+BOUNDED = 'controller.allocation.kind = "bounded"'
+LIMIT_REMEDY = f"{SLOW_DOWN}, or let the law keep within the limits: {BOUNDED}."
 SINGULAR_REMEDY = (
-    "Move the path or the start, or let the law give way there: allocation.kind = 'damped'."
+    "Move the path or the start, or let the law give way there: controller.allocation.kind = "
+    '"damped".'
 )
 LONGER_RUN = "Let timing.duration be longer."
 MORE_SENSORS = "Measure more: sensing.joints, sensing.speeds, sensing.camera or sensing.imu."
@@ -34,8 +37,8 @@ SENTENCES: Mapping[str, str] = {
     "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
         "written as phi it would hold a value."),
     "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
-        'under gravity: give allocation.null_space, e.g. {{ kind = "self_motion", kd = 10.0 }}, or '
-        "more rows."),
+        'under gravity: give controller.allocation.null_space, e.g. {{ kind = "self_motion", kd = '
+        "10.0 }}, or more rows."),
     "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
     "closures: above": ("contacts {names} start {where}: open, they leave the motors without grip "
@@ -80,7 +83,7 @@ SENTENCES: Mapping[str, str] = {
         "of its acceleration, most at '{missed.dof}'."),
     "law: gives up": "at t = {refused.t:.4g} s the law gives up: {refused.text}",
     "elsewhere": ("the smallest input is beyond the limits of {names}, but another input serves "
-        'the task within them: allocation.kind = "bounded" finds it.'),
+        "the task within them."),
     "gives way": "the law keeps within the limits, and the task gives way instead.",
     "limits": f"{BEYOND}.",
     "limits: rates": f"{BEYOND}.",
@@ -155,12 +158,14 @@ SENTENCES: Mapping[str, str] = {
 """By subject, or subject and case: what is said."""
 REMEDIES: Mapping[str, str] = {
     "closures: above": "Set start.solve = true, which puts them on the ground.",
-    "law: ground": ("Let the law leave out what the ground holds: allocation.on_infeasible = "
-        '"least_squares", or allocation.kind = "prioritized".'),
+    "law: ground": ("Let the law leave out what the ground holds: "
+        'controller.allocation.on_infeasible = "least_squares", or controller.allocation.kind = '
+        '"prioritized".'),
     "motion": SINGULAR_REMEDY,
     "ranks: lost": SINGULAR_REMEDY,
     "ranks: near": SINGULAR_REMEDY,
-    "missed": "Leave the freedoms that no motor drives out of the task, or add a motor.",
+    "missed": "Let the task ask only for what motors move, or add a motor.",
+    "elsewhere": f"Let the law find it: {BOUNDED}.",
     "limits": LIMIT_REMEDY,
     "limits: rates": f"{SLOW_DOWN}.",
     "speed": f"{SLOW_DOWN}.",
@@ -187,7 +192,28 @@ REMEDIES: Mapping[str, str] = {
     "observer: blind": MORE_SENSORS,
     "observer: weak": MORE_SENSORS,
 }  # fmt: skip
-"""What helps, where something does."""
+"""What helps, where something does; choices are parted by ``, or``."""
+
+
+def applicable_remedy(remedy: str, *, gives_way: bool, bounds: bool, slower: bool | None) -> str:
+    """Return the choices of a remedy that can be made.
+
+    Args:
+        remedy: One of `REMEDIES`.
+        gives_way: Whether the law has an allocation, which may be another.
+        bounds: Whether one within the limits would be news to it.
+        slower: Whether a slower motion keeps all limits; None where none was tried.
+    """
+    choices = [
+        choice
+        for choice in remedy.removesuffix(".").split(", or ")
+        if (gives_way or ".allocation." not in choice)
+        and (bounds or BOUNDED not in choice)
+        and (slower is not False or choice != SLOW_DOWN)
+    ]
+    text = ", or ".join(choices)
+    untried = NOT_TRIED if slower is None and SLOW_DOWN in choices else ""
+    return f"{text[0].upper()}{text[1:]}.{untried}" if text else ""
 
 
 def diagnose(

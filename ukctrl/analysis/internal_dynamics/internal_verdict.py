@@ -111,7 +111,7 @@ PLANNED_TEXT = (
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
 """What one may want to prevent."""
 NULL_SPACE_REMEDY = (
-    "The motors can hold this state: give allocation.null_space, e.g. "
+    "The motors can hold this state: give controller.allocation.null_space, e.g. "
     '{ kind = "self_motion", kd = 10.0 }.'
 )
 """What to do about one that the motors could move."""

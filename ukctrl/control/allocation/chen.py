@@ -26,7 +26,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 
 RESTRICTION_ADVICE = (
     "The motors do reach them, but not within the row space of A M^-1 B, where this allocation "
-    'looks; use allocation.kind = "least_norm".'
+    'looks; use controller.allocation.kind = "least_norm".'
 )
 """What to do where only the restriction stands in the way."""
 

@@ -100,7 +100,10 @@ class ComputedTorque(SecondOrderGains, JointTracking):
     """Gain of the joint rate error [1/s]."""
 
     def start(self, task: Task) -> Law:
-        return Servo(feedback=self.feedback()).start(self.joint_task(task))
+        joint_task = self.joint_task(task)
+        if not self.joints:  # some of the joints may have fewer motors, all of them may not
+            FullActuation(task)
+        return Servo(feedback=self.feedback()).start(joint_task)
 
 
 @spec

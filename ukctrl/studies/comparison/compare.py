@@ -176,7 +176,8 @@ def _run_comparison(
     design = (plan.design_spec, plan.prepared_loops) if plan.tuning is None else ()
     summaries = summarise_loops(variants, *design)
     if plan.warn is not None:
-        for verdict in (*summaries.warnings(), *ignored_settings_verdicts(plan.ignored_settings)):
+        ignored = ignored_settings_verdicts(plan.ignored_settings)
+        for verdict in (*summaries.warnings(bool(tunings)), *ignored):
             plan.warn(verdict)
     levels = plan.mismatch_levels
     make_task = functools.partial(

@@ -234,7 +234,7 @@ class Comparison(NotebookRepr):
             ),
             *words.exact_model_verdicts(error, self.facts),
             *words.ignored_settings_verdicts(self.conditions.dropped),
-            *(self.stands.warnings() if self.stands else ()),
+            *(self.stands.warnings(bool(self.tunings)) if self.stands else ()),
             *([words.mismatch_verdict(self.robustness)] if self.robustness is not None else []),
             *(
                 words.metric_verdict(row, self.runs)

@@ -66,12 +66,12 @@ class LoopSummaries(NamedTuple):
             text = f"designed for {self.design_spec}: {text}"
         return FairnessCondition("bandwidth", self.similar_bandwidths, text)
 
-    def warnings(self) -> Iterator[Verdict]:
-        """Yield what is unfair before anything has run."""
+    def warnings(self, tuned: bool = False) -> Iterator[Verdict]:
+        """Yield what is unfair before anything has run; ``tuned``: gains have been searched for."""
         bandwidths = self.lowest_bandwidths
         if not self.similar_bandwidths:
             listing = ", ".join(f"'{name}' {number(w)}" for name, w in bandwidths.items())
-            remedy = "Design all alike with --equal bandwidth=..., or tune them."
+            remedy = "" if tuned else "Design all alike with --equal bandwidth=..., or tune them."
             if self.design_spec is not None:
                 remedy = (
                     "All were designed alike; the hold or the start lowers the bandwidth of some."
@@ -80,7 +80,7 @@ class LoopSummaries(NamedTuple):
                 f"Bandwidths differ by more than a factor of {number(BANDWIDTH_RATIO)} ({listing} "
                 f"rad/s): the ranking is of gains as much as of laws. {remedy}"
             )
-            yield Verdict("warning", "bandwidth", text)
+            yield Verdict("warning", "bandwidth", text.rstrip())
         if 0 < len(self.assumed_bounds) < len(self.loops) + len(self.errors):
             listing = "; ".join(
                 f"'{name}' {', '.join(bounds)}" for name, bounds in self.assumed_bounds.items()

@@ -51,10 +51,10 @@ def dry_run(base: SweepInput, crew: TaskRunner, progress: ProgressCallback) -> N
     last = {factor.path: factor.trials[-1] for factor in factors}
     for factor in factors:
         for value in factor.trials[:MAX_TEST_VALUES]:
-            fault = _rejection_text(base, first | {factor.path: value})
+            changes = first | {factor.path: value}
+            fault = _rejection_text(base, changes)
             if fault is not None:
-                at = f" So with {factor.path} = {literal_text(value)}."
-                raise InputError(fault if factor.path in fault else f"{fault}{at}")
+                raise InputError(_with_causes(base, changes, fault))
         _check_inside(base, first, factor)
     care = dc.replace(crew.policy, timeout=MAX_START_SECONDS, chunk_seconds=0.0)
     with contextlib.suppress(MachineFailure):  # its sample will say why
@@ -146,6 +146,16 @@ def _rejection_text(base: SweepInput, changes: Mapping[str, object]) -> str | No
     except InputError as error:
         return str(error)
     return None
+
+
+def _with_causes(base: SweepInput, changes: Mapping[str, object], fault: str) -> str:
+    """Return a fault with the fewest changes that bring it about, but those that it names."""
+    for path in changes:
+        fewer = {key: value for key, value in changes.items() if key != path}
+        if _rejection_text(base, fewer) == fault:
+            changes = fewer
+    causes = [f"{path} = {literal_text(changes[path])}" for path in changes if path not in fault]
+    return f"{fault} So with {' and '.join(causes)}." if causes else fault
 
 
 def _check_units(base: SweepInput, written: Mapping[str, object]) -> None:
