@@ -217,14 +217,20 @@ def written_unit_diagnostics(
         actuation: Its inputs.
     """
     units = dict(zip(actuation.names, actuation.units, strict=True))
-    for entry in table.get("actuator") or ():
-        for name in entry.get("names") or (entry.get("name") or entry.get("joint"),):
+    # tables as written; motors that a script gives hold numbers
+    actuators, limits = (
+        [entry for entry in table.get(key) or () if isinstance(entry, Mapping)]
+        for key in ("actuator", "limit")
+    )
+    for entry in actuators:
+        names: Sequence[str] = entry.get("names") or (entry.get("name") or entry.get("joint"),)
+        for name in names:
             speed = {"N m": "rad/s", "N": "m/s"}.get(units.get(name, ""))
             if speed is not None:
                 by_key = {"limit": units[name], "rate_limit": f"{units[name]}/s"}
                 by_key |= {"corner_speed": speed, "no_load_speed": speed}
                 yield from _written_units(entry, by_key, f"input '{name}'", name)
-    for entry in table.get("limit") or ():
+    for entry in limits:
         name = entry["joint"]
         speed = structure.dof_units[structure.dof(name)]
         by_key = {"position": speed.removesuffix("/s"), "velocity": speed}

@@ -411,7 +411,7 @@ def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
     [said] = falling("x", "y")
     assert said.text == (
         "1 of 2 freedoms are held; the other 1 moves freely under gravity: give "
-        'allocation.null_space, e.g. { kind = "self_motion", kd = 10.0 }, or more rows.'
+        'controller.allocation.null_space, e.g. { kind = "self_motion", kd = 10.0 }, or more rows.'
     )
 
 

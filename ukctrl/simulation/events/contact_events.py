@@ -98,7 +98,6 @@ class ContactEvents:
         self.count = 0
         self.impact_loss = 0.0
         """Energy that impacts have taken [J]."""
-        self._is_shared = False
         self.impacts = 0
         self.ambiguous_impacts: list[float] = []
         """When Coulomb's law had several solutions [s]."""
@@ -175,16 +174,12 @@ class ContactEvents:
         for _ in range(16 + 8 * len(contacts)):
             lasts = evaluate(t, state) > 0.0
             # least norm may put a force outside of its cone that others of the same effect do not
-            if not self._is_shared and self._share_load(dynamics, contacts):
+            if self._share_load(dynamics, contacts):
                 lasts = evaluate(t, state) > 0.0
-            self._is_shared = True
             if lasts:
-                # shared anew at the next event, where forces may be others
-                self._is_shared = False
                 return state
             state = self._change_modes(dynamics, contacts, t, state)
             self._copy_modes_to_beliefs(contacts)
-            self._is_shared = False
         pairs = zip(contacts.names, contacts.mode[:, MODE].tolist(), strict=True)
         modes = ", ".join(f"'{name}' {WORDS[mode]}" for name, mode in pairs)
         raise NoConsistentMode(

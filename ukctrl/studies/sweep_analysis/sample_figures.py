@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.number_text import number
+from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.plot import line_labels, panels, style
 from ukctrl.studies.sweep_analysis.factor_units import with_unit
 from ukctrl.studies.sweep_analysis.metric_summary import TABLE_PERCENTILES, Percentile, Summary
@@ -54,7 +54,7 @@ def histograms(amounts: Sequence[MetricDistribution]) -> Figure:
 def _histogram(amount: MetricDistribution, axes: Axes, width: float) -> None:
     one, unit, values = amount
     name = one.metric
-    x_label = with_unit(panels.shorten(name, 30), unit) if unit else name
+    x_label = with_unit(panels.shorten(name, 30), unit) if unit_text(unit) else name
     axes.set_xlabel(x_label, labelpad=3)
     axes.set_ylabel("samples")
     if not values.size:
@@ -129,7 +129,7 @@ def scatter_figure(name: str, unit: str, merit: Array, factors: Sequence[Axis]) 
         factors: The factors.
     """
     finite = merit[np.isfinite(merit)]
-    label = with_unit(panels.shorten(name, 24), unit) if unit else name
+    label = with_unit(panels.shorten(name, 24), unit) if unit_text(unit) else name
     log = needs_log_scale(finite)
 
     def panel(factor: Axis) -> panels.Panel:
