@@ -223,7 +223,7 @@ def written_unit_diagnostics(
         for key in ("actuator", "limit")
     )
     for entry in actuators:
-        names: Sequence[str] = entry.get("names") or (entry.get("name") or entry.get("joint"),)
+        names: Sequence[str] = entry.get("names") or [entry.get("name") or entry.get("joint", "")]
         for name in names:
             speed = {"N m": "rad/s", "N": "m/s"}.get(units.get(name, ""))
             if speed is not None:
