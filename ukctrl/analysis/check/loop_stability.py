@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.analysis.check.task_motion import TaskMotion
+from ukctrl.analysis.check.timing import first_loss
 from ukctrl.analysis.linear.linear_analysis import stability_text
 from ukctrl.analysis.linear.linear_loop import (
     LinearLoop,
@@ -224,17 +225,10 @@ def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
 
     if not harmless(MIN_PERIOD):
         return 0.0
-    # A scan: such periods need not be an interval, and bisection could miss the first loss.
-    high = MIN_PERIOD * PERIOD_RATIO
-    while harmless(high):
-        high *= PERIOD_RATIO
-        if high > MAX_PERIOD:
-            return MAX_PERIOD
-    low = high / PERIOD_RATIO
-    for _ in range(LIMIT_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if harmless(middle) else (low, middle)
-    return low
+    limit = first_loss(
+        harmless, MIN_PERIOD, MAX_PERIOD, ratio=PERIOD_RATIO, halvings=LIMIT_HALVINGS
+    )
+    return min(limit, MAX_PERIOD)
 
 
 def _growth_at(linear: LinearLoop, period: float) -> float:

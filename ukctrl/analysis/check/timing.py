@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -337,13 +337,29 @@ def max_error_period(error: ErrorPolynomial, late: float = 0.0, decay: float = 0
     h = 1e-3 / fastest
     if not kept(h):
         return 0.0
-    # A scan: stable periods need not be an interval, and bisection could miss the first loss.
-    while kept(1.05 * h):
-        h *= 1.05
-        if h > MAX_PERIOD:
-            return MAX_PERIOD
-    low, high = h, 1.05 * h
-    for _ in range(50):
+    return first_loss(kept, h, MAX_PERIOD, ratio=1.05, halvings=50)
+
+
+def first_loss(
+    holds: Callable[[float], bool], first: float, longest: float, *, ratio: float, halvings: int
+) -> float:
+    """Return the period up to which something holds that holds at a first one [s].
+
+    Args:
+        holds: Whether it does at a period.
+        first: The first one [s].
+        longest: Returned where it holds beyond [s].
+        ratio: Of the periods that are tried one after the other.
+        halvings: Of the interval in which it is lost.
+    """
+    period = first
+    # A scan: such periods need not be an interval, and bisection could miss the first loss.
+    while holds(ratio * period):
+        period *= ratio
+        if period > longest:
+            return longest
+    low, high = period, ratio * period
+    for _ in range(halvings):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if kept(middle) else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low
