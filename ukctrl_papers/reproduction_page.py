@@ -32,15 +32,13 @@ def write_reproduction(reproduction: Reproduction, folder: AnyPath) -> Path:
 
 def html(reproduction: Reproduction) -> str:
     """Return the page."""
-    claims = [claim for outcome in reproduction.outcomes for claim in outcome.claims]
-    agree = sum(claim.verdict == "agrees" for claim in claims)
     context = {
         "title": "Published numbers beside ours",
         "count": f"papers: {len(reproduction.outcomes)}",
         "level": "good" if reproduction.ok else "bad",
         "state": _state_text(reproduction),
         "headline": (
-            f"{agree} of {len(claims)} claims agree. {_difference_text(reproduction)} "
+            f"{_agreement_text(*_agreement(reproduction))}. {_difference_text(reproduction)} "
             "Every number of ours was computed for this page."
         ),
         "contents": [
@@ -78,11 +76,20 @@ VERDICT_MEANINGS: Mapping[Verdict, str] = {
 def _state_text(reproduction: Reproduction) -> str:
     if reproduction.interrupted:
         return "stopped early"
-    claims = [claim for outcome in reproduction.outcomes for claim in outcome.claims]
-    agree = sum(claim.verdict == "agrees" for claim in claims)
-    whole = agree == len(claims) and reproduction.ok
+    agree, count = _agreement(reproduction)
+    whole = agree == count and reproduction.ok
     rest = "every difference explained" if reproduction.ok else "something is not explained"
-    return f"{agree} of {len(claims)} claims agree" + ("" if whole else f", {rest}")
+    return _agreement_text(agree, count) + ("" if whole else f", {rest}")
+
+
+def _agreement(reproduction: Reproduction) -> tuple[int, int]:
+    """Return how many claims agree, and how many there are."""
+    agree = sum(outcome.counts.get("agrees", 0) for outcome in reproduction.outcomes)
+    return agree, sum(len(outcome.claims) for outcome in reproduction.outcomes)
+
+
+def _agreement_text(agree: int, count: int) -> str:
+    return f"{agree} of {count} claims agree"
 
 
 def _difference_text(reproduction: Reproduction) -> str:

@@ -52,7 +52,7 @@ class NoImpactSolution(UkctrlError, ArithmeticError):
 
 
 class ImpactBreach(UkctrlError, ArithmeticError):
-    """Impulses of an impact that break a law: they create energy, or leave their cones."""
+    """Impulses of an impact that would create energy."""
 
 
 class ImpactContact(NamedTuple):
