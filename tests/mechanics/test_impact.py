@@ -19,6 +19,8 @@ from ukctrl.mechanics.impact import (
 
 SAME = 1e-6
 """Velocities that differ by less are one, in parts of the momentum: what the reference reaches."""
+LAW = 1e-8
+"""What obeys Coulomb's law misses it by less, in parts of the largest impulse."""
 
 
 def lever(r):
@@ -116,7 +118,7 @@ def solved(M, J, bilateral, contacts, v, restitution=0.0):
 
 
 def reference(M, J, bilateral, mu, v):
-    """Return the velocity after an impact without any thought of modes; None: not found.
+    """Return velocity and impulses of an impact without any thought of modes; None: not found.
 
     De Saxce's change of variable makes Coulomb's law a convex program for given slip speeds: least
     $p^T G p / 2 + p^T (u + mu s n)$ over the cones, by accelerated projected gradients; the slip
@@ -159,7 +161,17 @@ def reference(M, J, bilateral, mu, v):
     n, rate = p[0::3], (u + G @ p)[0::3]
     if np.abs(np.minimum(n, rate)).max() > 1e-8 * (1.0 + np.abs(n).max()):
         return None
-    return v + np.linalg.solve(L.T, W.T @ p)
+    return v + np.linalg.solve(L.T, W.T @ p), p
+
+
+def misses(J, mu, velocity, p):
+    """Return by how much Coulomb's law is missed, in parts of the largest impulse."""
+    u, p = (J @ velocity).reshape(-1, 3), p.reshape(-1, 3)
+    speed = np.linalg.norm(u[:, 1:], axis=1)[:, None]
+    against = p[:, 1:] * speed + mu * p[:, :1] * u[:, 1:]
+    outside = np.linalg.norm(p[:, 1:], axis=1) - mu * p[:, 0]
+    most = max(np.abs(np.minimum(u[:, 0], p[:, 0])).max(), np.abs(against).max(), outside.max())
+    return most / (1.0 + np.abs(p).max())
 
 
 def compared(seeds):
@@ -178,8 +190,14 @@ def compared(seeds):
         counts["without reference"] += other is None
         # of several solutions the reference meets one or another
         if impact.solutions == 1 and other is not None:
-            off = impact.velocity - other
+            velocity, p = other
+            off = impact.velocity - velocity
             off = np.sqrt(off @ M @ off / (2.0 * energy))
+            if off > SAME and misses(J, contacts[0].mu, velocity, p) < LAW:
+                ours = misses(J, contacts[0].mu, impact.velocity, impact.impulse[: len(J)])
+                assert ours < LAW, seed
+                counts["second not met"] += 1
+                continue
             counts["differ"] += bool(off > SAME)
             worst = max(worst, off)
     return counts, worst
@@ -188,7 +206,7 @@ def compared(seeds):
 def test_random_impacts_are_those_of_an_independent_solver():
     counts, worst = compared(range(40))
     print(counts, worst)
-    assert counts["differ"] == 0, worst
+    assert counts["differ"] == counts["second not met"] == 0, worst
     assert counts["several"] < 10
     assert counts["without reference"] < 4
     assert min(counts[kind] for kind in ("planar", "box", "chain", "leg")) == 10
@@ -200,6 +218,8 @@ def test_two_thousand_random_impacts_are_those_of_an_independent_solver(first):
     counts, worst = compared(range(first, first + 250))
     print(counts, worst)
     assert counts["differ"] == 0, worst
+    # seed 1826: both obey the law, and `solutions` says how many were met, not how many there are
+    assert counts["second not met"] <= 1
     assert counts["without reference"] < 12
 
 
@@ -274,14 +294,9 @@ def test_where_the_law_has_several_solutions_it_is_told_and_one_is_taken():
     for impact, (_, M, J, bilateral, contacts, v) in several:
         other = reference(M, J, bilateral, contacts[0].mu, v)
         if other is not None:
-            off = impact.velocity - other
+            off = impact.velocity - other[0]
             differences.append(np.sqrt(off @ M @ off / (v @ M @ v)))
-        u, p = (J @ impact.velocity).reshape(-1, 3), impact.impulse[: len(J)].reshape(-1, 3)
-        size = 1e-8 * (1.0 + np.abs(p).max())
-        assert np.minimum(u[:, 0], p[:, 0]) == pytest.approx(0.0, abs=size)
-        speed = np.linalg.norm(u[:, 1:], axis=1)[:, None]
-        against = p[:, 1:] * speed + contacts[0].mu * p[:, :1] * u[:, 1:]
-        assert against == pytest.approx(0.0, abs=size)
+        assert misses(J, contacts[0].mu, impact.velocity, impact.impulse[: len(J)]) < LAW
     # another solver meets another solution
     assert max(differences) > 1e-4
 

@@ -480,7 +480,7 @@ CAUSED_BY: Mapping[str, tuple[str, ...]] = {
     "motion": ("closures", "degree", "held"),
     "approach": ("degree", "held", "weak", "period", "loop", "off"),
     "first input": ("approach", "limits", "elsewhere", "off", *_NO_GRIP),
-    "loop": (*_NO_GRIP, "law", "motion", "internal"),
+    "loop": (*_NO_GRIP, "law", "motion", "internal", "off"),
     "limits": _DEMANDING,
     "speed": ("open", "motion", "ranks", "internal"),
     "place": ("open", "internal"),
@@ -558,6 +558,8 @@ def _coincides(cause: Diagnostic, effect: Diagnostic, along: MotionCheck) -> boo
         return _near_singular(sigma, rank, int(np.abs(curves.t - at).argmin()))
     if cause.subject == "missed":
         return at >= (cause.time or -math.inf)  # from the start on counts as always
+    if cause.subject == "off" and effect.subject == "loop":  # off the path the poles are others
+        return at <= trajectory.start
     if cause.subject == "internal":  # what runs away grows, and passes limits late
         return trajectory.kind == "law" and at >= 0.5 * (trajectory.start + trajectory.reached)
     return True
