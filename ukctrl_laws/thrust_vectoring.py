@@ -13,6 +13,7 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
+from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.dynamics_kernels import apply_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -344,7 +345,7 @@ class _ThrustVectoringLaw(Law):
         if reason:
             raise InputError(
                 f"robot '{robot.name}': {reason} for kind = \"thrust_vectoring\"; "
-                f'got rows {", ".join(self.stack.names)}. Use kind = "servo" for rows within reach.'
+                f"got rows {', '.join(self.stack.names)}. Use {SERVO_ADVICE} for rows within reach."
             )
 
     def _missing_acceleration_step(self, rows: Rows, dynamics: Dynamics, d: Vector) -> KernelStep:

@@ -318,13 +318,13 @@ def test_a_body_at_rest_is_turned_by_the_gains_of_its_attitude():
             hull((0.1, 0.0, 1.0)), (PLACE,), THRUST,
             "robot 'quad': every input must push 'hull' along its z axis alone, as propellers do "
             'where it is at the centre of mass, for kind = "thrust_vectoring"; got rows place.x, '
-            'place.y, place.z. Use kind = "servo" for rows within reach.',
+            "place.y, place.z. Use the card 'servo-baumgarte' for rows within reach.",
         ),
         (
             hull(), (dc.replace(PLACE, axes="xz", path=Constant(value=(0.1, 1.0))),), THRUST,
             "robot 'quad': the task must be three rows that hold the position of 'hull' for kind = "
-            '"thrust_vectoring"; got rows place.x, place.z. Use kind = "servo" for rows within '
-            "reach.",
+            '"thrust_vectoring"; got rows place.x, place.z. Use the card '
+            "'servo-baumgarte' for rows within reach.",
         ),
     ],
     ids=["heading", "slanted", "two rows"],
@@ -358,12 +358,12 @@ LAWS = {
         (
             TWO, SLIDE, 1.0,
             "servo row 'slide' must have a position level for a joint-space controller; it is "
-            'nonholonomic. Use kind = "servo", or give the controller a path.',
+            "nonholonomic. Use the card 'servo-baumgarte', or give the controller a path.",
         ),
         (
             FREE, (), 1.0,
             "robot 'free' must have joints of one freedom only for a joint-space controller; "
-            "'root' is not. Use kind = \"servo\".",
+            "'root' is not. Use the card 'servo-baumgarte'.",
         ),
     ],
     ids=["endless", "long", "velocity", "floating"],

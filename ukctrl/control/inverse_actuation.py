@@ -6,16 +6,21 @@ from typing import final
 
 import numpy as np
 
+from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.column_space import ColumnSpace, column_space, scaled_rank
 from ukctrl.core.algebra.factorisation import matvec
 from ukctrl.core.algebra.nearest_input import FORCE, FORCE_EFFECT, InputMap, nearest_input
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
+
+REACHED_TOL = 1e-9
+"""By which a unit force on a joint may be missed, as rounding has it, where motors give it."""
+NAME_DRIVEN = "Name joints with motors of their own as controller.joints, or use"
 
 
 @final
@@ -71,21 +76,43 @@ class FullActuation:
     the least $u$ with $N^\top B u = N^\top F$ does all that $F$ would do; without them it is
     $B^+ F$.
 
+    Args:
+        task: The task.
+        joints: The joints of an open chain that follow, where a user names them: they alone need
+            motors. None: the law needs all.
+
     Raises:
-        InputError: The motors do not drive every freedom.
+        InputError: The motors do not drive every freedom, or not the joints that are named.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, joints: tuple[str, ...] | None = None) -> None:
         robot = task.robot
         self._inverse = InverseActuation(task)
+        if joints and not robot.passive and robot.elastic is None:
+            unit = np.eye(robot.nv)[:, [robot.structure.dof(name) for name in joints]]
+            B = robot.snapshot(task.q).B
+            missed = np.abs(unit - B @ np.linalg.lstsq(B, unit, rcond=None)[0]).max(axis=0)
+            loose = [joints[i] for i in np.flatnonzero(missed > REACHED_TOL)]
+            if loose:
+                one = len(loose) == 1
+                raise InputError(
+                    f"controller.joints must name joints with motors of their own; {quoted(loose)} "
+                    f"{'has' if one else 'have'} none. Leave {'it' if one else 'them'} out, or use "
+                    f"{SERVO_ADVICE}."
+                )
+            return
         dynamics = Dynamics(robot, task.rank, task.gains)
         dynamics.move(task.start, task.q, task.v)
         rank, freedoms = dynamics.reached().shape[1], robot.nv - dynamics.passive_rank
         if rank < freedoms:
-            instead = 'kind = "servo"' if robot.elastic is None else ELASTIC_KINDS
+            if robot.elastic is not None:
+                cure = f"Use {ELASTIC_KINDS}"
+            else:
+                nameable = joints is not None and not robot.passive
+                cure = f"{NAME_DRIVEN if nameable else 'Use'} {SERVO_ADVICE}"
             raise InputError(
                 f"robot '{robot.name}' must have a motor for each of its {freedoms} freedoms to "
-                f"follow a joint motion; its motors reach {rank}. Use {instead}."
+                f"follow a joint motion; its motors reach {rank}. {cure}."
             )
 
     def input(self, dynamics: Dynamics, force: Vector) -> Vector:

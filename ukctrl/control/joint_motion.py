@@ -20,7 +20,7 @@ MAX_KNOTS = 1_000_000
 """More configurations than this along one motion are a typing error."""
 
 
-SERVO_ADVICE = 'kind = "servo"'
+SERVO_ADVICE = "the card 'servo-baumgarte'"
 """What follows tasks that have no joint motion."""
 
 

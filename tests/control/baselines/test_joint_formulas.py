@@ -263,9 +263,31 @@ def test_a_path_of_another_length_and_missing_motors_are_refused(law):
     if law.kind != "slotine_li_adaptive":
         with pytest.raises(InputError) as caught:
             Place(pendulum(FEWER), 0).command(law)
+        whole = law.kind == "slotine_li"
+        cure = (
+            "Use" if whole else "Name joints with motors of their own as controller.joints, or use"
+        )
         assert str(caught.value) == (
             "robot 'arm' must have a motor for each of its 2 freedoms to follow a joint motion; "
-            'its motors reach 1. Use kind = "servo".'
+            f"its motors reach 1. {cure} the card 'servo-baumgarte'."
+        )
+
+
+@pytest.mark.parametrize("law", [PdGravity(kp=30.0, kd=5.0), JointPid(kp=30.0, ki=0.0, kd=5.0)])
+def test_joints_that_are_named_need_motors_of_their_own_and_others_none(law):
+    """An arm whose elbow hangs: the shoulder follows."""
+    at = Place(pendulum({"a": {"shoulder": 2.0}}), 0)
+    path = Expression(components=("0.8*sin(1.3*t)",))
+    found, _ = at.command(dc.replace(law, joints=("shoulder",), path=path))
+    load = at.s.gravity[0] - FORCES[0].stiffness * (0.4 - at.angles[0])
+    push = -30.0 * at.e[0] - 5.0 * at.e_dot[0] + (load if law.kind == "pd_gravity" else 0.0)
+    np.testing.assert_allclose(found.u, [push / 2.0], **CLOSED)
+    for robot in (at.robot, pendulum(FEWER)):
+        with pytest.raises(InputError) as caught:
+            Place(robot, 0).command(dc.replace(law, joints=("elbow",), path=path))
+        assert str(caught.value) == (
+            "controller.joints must name joints with motors of their own; 'elbow' has none. Leave "
+            "it out, or use the card 'servo-baumgarte'."
         )
 
 

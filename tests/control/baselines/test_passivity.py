@@ -265,7 +265,7 @@ def refused(robot, controller, q=None):
     ("make", "path", "error", "said"),
     [
         ("flexible_joint_arm", None, InputError, "must have a motor for each of its 4 freedoms"),
-        ("n_four_bar", None, InputError, 'must be an open chain.*it has \'.*kind = "servo"'),
+        ("n_four_bar", None, InputError, "must be an open chain.*it has '.*card 'servo-baumgarte'"),
         ("floating_arm", None, InputError, "joints of one freedom only.*'root' is not"),
     ],
 )

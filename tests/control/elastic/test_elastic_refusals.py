@@ -86,7 +86,7 @@ def alone(robot, kind, why):
 @pytest.mark.parametrize(
     ("robot", "why"),
     [
-        (RIGID, 'it has none; use kind = "servo"'),
+        (RIGID, "it has none; use the card 'servo-baumgarte'"),
         (PARTLY, "some are rigid"),
         (TIED, "passive constraints tie them together"),
     ],
@@ -183,7 +183,7 @@ def test_rows_of_motors_and_forces_past_springs_are_refused_by_name(kind):
         started(kind, ROBOT, servo=(Expression(phi="x + y_motor", name="both"),))
     assert str(caught.value) == (
         f"servo row 'both' must be about links for kind = \"{kind}\"; it holds a motor. Use "
-        'kind = "servo", which reaches motors at once.'
+        "the card 'servo-baumgarte', which reaches motors at once."
     )
     for push in ("-v.y_motor", "-0.1*y_motor"):
         given = {"kind": "given", "joint": "y", "force": push}

@@ -102,7 +102,7 @@ class ComputedTorque(SecondOrderGains, JointTracking):
     def start(self, task: Task) -> Law:
         joint_task = self.joint_task(task)
         if not self.joints:  # some of the joints may have fewer motors, all of them may not
-            FullActuation(task)
+            FullActuation(task, ())
         return Servo(feedback=self.feedback()).start(joint_task)
 
 
@@ -163,7 +163,7 @@ class _PdGravityLaw(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
         super().__init__(spec.joint_task(task))
         self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=0.0)
-        self._motors = FullActuation(task)
+        self._motors = FullActuation(task, spec.joints)
 
     def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
         s, n = dynamics.snapshot, dynamics.robot.nv
@@ -224,7 +224,7 @@ class _JointPidLaw(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
         super().__init__(spec.joint_task(task))
         self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=spec.ki)
-        self._motors = FullActuation(task)
+        self._motors = FullActuation(task, spec.joints)
         self.memory = row_gains(0.0, self.stack, "memory")
 
     def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:

@@ -25,6 +25,7 @@ from ukctrl.control.controller import Law
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.feedback.feedback import RateGain, row_gains
 from ukctrl.control.inverse_actuation import FullActuation
+from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.regulators.riccati import weight_matrix
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.factorisation import matvec
@@ -181,7 +182,7 @@ class _PassivityLaw(Law, abc.ABC):
             raise InputError(
                 f"robot '{robot.name}' must be an open chain for kind = \"{kind}\", whose virtual "
                 f"velocity its passive constraints would not allow; it has {quoted(blocks)}. "
-                'Use kind = "servo".'
+                f"Use {SERVO_ADVICE}."
             )
         robot.snapshot(task.q).coriolis()  # of a plant of formulas, derived before the run
         super().__init__(spec.joint_task(task))

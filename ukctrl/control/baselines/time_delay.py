@@ -82,7 +82,8 @@ class _TimeDelayLaw(Law):
         super().__init__(spec.joint_task(task))
         self._kd, self._kp = (row_gains(getattr(spec, k), self.stack, k) for k in ("kd", "kp"))
         self._rate = require_bandwidth(spec.bandwidth, task.period)
-        self._motors, self._saturated_input = FullActuation(task), SaturatedInput(spec.limit, task)
+        self._motors = FullActuation(task, spec.joints)
+        self._saturated_input = SaturatedInput(spec.limit, task)
         self._unit = force_unit(task.robot.structure.dof_units)
         s = task.robot.snapshot(task.q, task.v, task.start)
         A = self.stack.write(s).A

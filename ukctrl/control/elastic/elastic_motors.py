@@ -8,6 +8,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.inverse_actuation import InverseActuation
+from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
@@ -40,7 +41,7 @@ def require_elastic_joints(task: Task, kind: str, refused: UnsupportedReason) ->
     robot, joints = task.robot, task.robot.elastic
     reason = ""
     if joints is None:
-        reason = 'it has none; use kind = "servo"'
+        reason = f"it has none; use {SERVO_ADVICE}"
     # laws take the first half of everything for the links
     elif 2 * len(joints.links) != robot.nv or (joints.links != np.arange(len(joints.links))).any():
         reason = "some are rigid"

@@ -36,6 +36,7 @@ from ukctrl.control.elastic.elastic_motors import (
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import block_diagonal
@@ -245,7 +246,7 @@ class ElasticRowLaw(Law):
         if motor_rows.size:
             raise InputError(
                 f"servo row '{self.stack.names[motor_rows[0]]}' must be about links for kind = "
-                f'"{kind}"; it holds a motor. Use kind = "servo", which reaches motors at once.'
+                f'"{kind}"; it holds a motor. Use {SERVO_ADVICE}, which reaches motors at once.'
             )
 
     def _evaluation_at(
