@@ -53,6 +53,8 @@ class OptimalMotion:
     """What speeds and motors use beyond what they may between the points at which they are bounded,
     by more than `LIMIT_TOLERANCE`, in parts of it; the worst first. The motors follow the motion
     exactly, with the inputs nearest to those of its program."""
+    limit_share: float = 1.0
+    """Which part of their limits they may use."""
     guess: int = 0
     """With which way the search began that found it; the first is straight."""
     starts: int | None = None
@@ -79,7 +81,9 @@ class OptimalMotion:
             name, excess = self.limit_excess[0]
             others = len(self.limit_excess) - 1
             less = f", {others} others by less" if others else ""
-            between = f" between points {name} exceeds its limit by {100.0 * excess:.2g} %{less};"
+            share = "" if self.limit_share == 1.0 else f"{100.0 * self.limit_share:.4g} % of "
+            between = f" between points {name} exceeds {share}its limit by {100.0 * excess:.2g} %"
+            between += f"{less};"
         return (
             f"{self.duration:.4g} s, effort {self.effort:.4g}; misses {self.residual:.0e} of the "
             f"dynamics where pieces meet;{between} {self.iterations} iterations{from_ways}{crossed}"
@@ -143,6 +147,7 @@ def _motion(optimum: LocalOptimum, starts: int | None) -> OptimalMotion:
         effort=sigma * program.effort(z),
         residual=_dynamics_residual(program, z),
         limit_excess=_limit_excess(program, z),
+        limit_share=program.wanted.limit_share,
         iterations=optimum.iterations,
         violations=optimum.violations,
         guess=optimum.guess,

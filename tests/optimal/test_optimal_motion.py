@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import itertools
 import sys
 
@@ -348,6 +349,8 @@ def test_what_a_motion_of_least_time_exceeds_between_its_points_is_told(steps):
         assert told.get(name, 0.0) == pytest.approx(max(excess, 0.0), abs=2e-3 + 0.1 * excess)
     name, excess = found.limit_excess[0]
     assert f"between points {name} exceeds its limit by {100.0 * excess:.2g} %" in found.sentence()
+    shared = dc.replace(found, limit_share=0.95)
+    assert f"{name} exceeds 95 % of its limit by {100.0 * excess:.2g} %" in shared.sentence()
 
 
 @needs("casadi")
