@@ -235,6 +235,9 @@ WORKS: dict[str, Call] = {
     "sweep an array": lambda g: (
         sweep(g.scenario, {"believed.mass_scale": np.linspace(0.8, 1.2, 3)}).done == 3
     ),
+    "a budget with one constraint": lambda g: (
+        Budget(simulations=2, subject_to="peak_u <= 40").subject_to == ("peak_u <= 40",)
+    ),
     "sweep one text": lambda g: sweep(g.scenario, "seed=1,2").done == 2,
     "sweep one factor": lambda g: sweep(g.scenario, Factor.parse("seed=1,2")).done == 2,
     # results
@@ -340,6 +343,12 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a budget that is a controller": (
         lambda g: tune(g.scenario, "servo-pid"), "budget must be a Budget, or a number"),
     "a budget of nothing": (lambda g: tune(g.scenario, 0), "at least 1 simulation; got 0"),
+    "a budget as text": (lambda g: Budget(simulations="4"), "simulations must be int; got '4'"),
+    "a budget by another name": (
+        lambda g: Budget(evaluations=4), "Budget has no argument 'evaluations'"),
+    "changes of an entry": (
+        lambda g: Entry(controller="own", changes=3), "changes must be Mapping[str, object]; got"),
+    "a factor by number": (lambda g: Factor(3, 4), "path must be str; got 3"),
     "a law without gains": (
         lambda g: tune(g.scenario.replace({"controller": _damping(1)}), 2), "has no gains to tune"),
     "sweep a number": (lambda g: sweep(g.scenario, 3), "factors must be a list, each a Factor"),

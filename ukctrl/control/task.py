@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.mechanics.dynamics import DEFAULT_GAINS, StabilisationGains
@@ -29,6 +30,7 @@ class Signal(NamedTuple):
     """Names of the entries of a vector; absent: numbers."""
 
 
+@explain_argument_errors
 @dc.dataclass(frozen=True, kw_only=True)
 class Task:
     """What a law is started on: everything it may know.

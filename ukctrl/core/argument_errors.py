@@ -22,8 +22,13 @@ def explain_argument_errors(function: Callable[P, T]) -> Callable[P, T]:
 
     A call that works is not looked at. Where one ends in an `AttributeError`, a `TypeError`, a
     `KeyError` or an `AssertionError`, arguments are compared with what the function says that it
-    takes; where all fit, the error is not theirs, and stays what it is.
+    takes; where all fit, the error is not theirs, and stays what it is. Of a class, so does its
+    constructor.
     """
+    if isinstance(function, type):
+        constructor = explain_argument_errors(function.__init__)  # type: ignore[misc]
+        setattr(function, "__init__", constructor)  # noqa: B010
+        return function
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -43,7 +48,8 @@ def explain_argument_errors(function: Callable[P, T]) -> Callable[P, T]:
 def _wrong_argument(
     function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> ArgumentError | None:
-    signature, name = inspect.signature(function), function.__qualname__
+    signature = inspect.signature(function)
+    name = function.__qualname__.removesuffix(".__init__")
     for key in kwargs:
         if key not in signature.parameters:
             near = did_you_mean(key, signature.parameters)

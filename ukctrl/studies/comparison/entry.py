@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from ukctrl.control.controller import Controller, law_name
 from ukctrl.control.function_controller import Function, as_controller
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import argument_error
 from ukctrl.core.errors import InputError, UkctrlError, did_you_mean
 from ukctrl.core.files import AnyPath
@@ -33,6 +34,7 @@ CONTROLLER_PARTS = ("controller", "believed")
 ACCEPTED = "the name or path of a card, a controller, a function f(t, q, v), or an Entry"
 
 
+@explain_argument_errors
 @dc.dataclass(frozen=True, kw_only=True)
 class Entry:
     """One controller of a comparison.

@@ -37,6 +37,7 @@ ALIASES = {
 
 
 @final
+@explain_argument_errors
 @dc.dataclass(frozen=True)
 class Factor:
     """One value that a study varies.

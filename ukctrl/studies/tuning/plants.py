@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.effects import Mismatch
@@ -25,6 +26,7 @@ MAX_PLANTS = 10_000
 """More plants than this are a typing error."""
 
 
+@explain_argument_errors
 @dc.dataclass(frozen=True, kw_only=True)
 class Plants:
     """On what a candidate is simulated, and what is made of the costs.

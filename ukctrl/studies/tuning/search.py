@@ -8,6 +8,7 @@ from typing import Any, final
 
 from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_store import SimulationJournal
@@ -28,6 +29,7 @@ MAX_SIMULATIONS = 1_000_000
 MAX_SEARCHES = 1000
 
 
+@explain_argument_errors
 @dc.dataclass(frozen=True, kw_only=True)
 class Budget:
     """What every controller is granted, and for what."""
@@ -72,6 +74,8 @@ class Budget:
             raise InputError(f"searches must be from 1 to {MAX_SEARCHES}; got {self.searches}.")
         if self.method not in METHODS:
             raise unknown_name("method", self.method, METHODS)
+        if isinstance(self.subject_to, str):
+            object.__setattr__(self, "subject_to", (self.subject_to,))
         self.objective()
 
     def objective(self) -> Objective:
