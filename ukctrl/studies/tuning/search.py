@@ -38,7 +38,7 @@ class Budget:
     """Number of simulations for each. The card's gains are the first candidate."""
     cost: str = "rms_phi"
     """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.tuning.Cost]."""
-    subject_to: tuple[str, ...] = ()
+    subject_to: tuple[str, ...] | str = ()
     """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``,
     ``worst_margin.wall >= 0``."""
     over: Mapping[str, Range] = dc.field(default_factory=dict)
