@@ -668,3 +668,49 @@ def test_a_limit_in_the_unit_of_another_joint_is_asked_about(tmp_path, text, wor
     (tmp_path / "robot.toml").write_text(ARM.format(**lines))
     audit = Robot.load(tmp_path / "robot.toml").audit
     assert [one.message for one in audit if one.code == "other_unit"] == told
+
+
+PLANT = """title = "Cart"
+[lagrangian]
+coordinates = { x = "m", turn = "rad" }
+kinetic     = "v.x**2/2 + v.turn**2/2"
+inputs      = { F = { x = 1.0 } }
+neutral     = { x = "2*cm", turn = "5*deg" }
+limits      = { x = ["-90*deg", 2], turn = ["-3*rad", "3*rad"] }
+"""
+LINKAGE = """title = "Swing"
+[linkage]
+ground = { a = [0, 0], b = [1, 0] }
+body   = [
+  { name = "one", mass = 1, inertia = 0.1, points = { in = [-0.5, 0] } },
+  { name = "bar0", mass = 1, inertia = 0.1, points = { in = [-0.5, 0] } },
+]
+joint  = [{ kind = "revolute", points = ["ground.a", "one.in"] }, { kind = "revolute", points = ["ground.b", "bar0.in"] }]
+motor  = [{ name = "first", bodies = ["ground", "one"], limit = "3*N" }]
+[linkage.repeat.side]
+count = 1
+[[linkage.repeat.side.motor]]
+name = "m{i}"
+bodies = ["ground", "bar{i}"]
+no_load_speed = "2*m/s"
+corner_speed = "1*rad/s"
+limit = "3*N*m"
+"""
+
+
+def test_coordinates_and_motors_of_plants_without_a_file_are_asked_about_too(tmp_path):
+    for name, text in (("plant", PLANT), ("linkage", LINKAGE)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    told = [
+        [one.message for one in Robot.load(tmp_path / f"{name}.toml").audit
+         if one.code == "other_unit"]
+        for name in ("plant", "linkage")
+    ]  # fmt: skip
+    assert told == [
+        ["x of lagrangian.limits is in m, and written '-90*deg'; -1.5708 m is taken. Is that "
+         'meant? Write "-1.5708*m".'],
+        ["limit of motor 'first' is in N m, and written '3*N'; 3 N m is taken. Is that meant? "
+         'Write "3*N*m".',
+         "no_load_speed of motor 'm{i}' is in rad/s, and written '2*m/s'; 2 rad/s is taken. Is "
+         'that meant? Write "2*rad/s".'],
+    ]  # fmt: skip

@@ -212,7 +212,8 @@ def written_unit_diagnostics(
     """Ask about limits whose text names the unit of a slide where a hinge is, or the reverse.
 
     Args:
-        table: What ``robot.toml`` says: its ``actuator`` and ``limit`` tables, as written.
+        table: What ``robot.toml`` says, as written: its tables ``actuator``, ``limit`` and
+            ``linkage``, and the coordinates of a plant of formulas.
         structure: The plant's names.
         actuation: Its inputs.
     """
@@ -225,16 +226,31 @@ def written_unit_diagnostics(
     for entry in actuators:
         names: Sequence[str] = entry.get("names") or [entry.get("name") or entry.get("joint", "")]
         for name in names:
-            speed = {"N m": "rad/s", "N": "m/s"}.get(units.get(name, ""))
-            if speed is not None:
-                by_key = {"limit": units[name], "rate_limit": f"{units[name]}/s"}
-                by_key |= {"corner_speed": speed, "no_load_speed": speed}
+            if units.get(name) in ("N m", "N"):
+                by_key = _motor_units(units[name])
                 yield from _written_units(entry, by_key, f"input '{name}'", name)
     for entry in limits:
         name = entry["joint"]
         speed = structure.dof_units[structure.dof(name)]
         by_key = {"position": speed.removesuffix("/s"), "velocity": speed}
         yield from _written_units(entry, by_key, f"joint '{name}'", name)
+    for plant in ("lagrangian", "functions"):
+        coordinates = dict(zip(structure.coordinates, structure.coordinate_units, strict=True))
+        for key in ("limits", "neutral"):
+            values = (table.get(plant) or {}).get(key) or {}
+            yield from _written_units(values, coordinates, f"{plant}.{key}", "")
+    linkage = table.get("linkage") or {}
+    for part in (linkage, *(linkage.get("repeat") or {}).values()):
+        for motor in part.get("motor") or ():
+            name = motor.get("name", "")
+            yield from _written_units(motor, _motor_units("N m"), f"motor '{name}'", name)
+
+
+def _motor_units(effort: str) -> dict[str, str]:
+    """Return the units of the keys of a motor by that of its effort."""
+    speed = {"N m": "rad/s", "N": "m/s"}[effort]
+    rate = f"{effort}/s"
+    return {"limit": effort, "rate_limit": rate, "corner_speed": speed, "no_load_speed": speed}
 
 
 def _written_units(
