@@ -283,6 +283,8 @@ def test_what_is_nobodys_fault_but_ours_is_a_defect_and_a_failing_disk_is_not(en
     assert fails(OSError(28, "No space left", "a.nc"))[1].err == "ukctrl: No space left: a.nc.\n"
     assert fails(OSError(28, "No space left"))[1].err == "ukctrl: No space left.\n"
     assert fails(OSError("odd"))[0] == 2
+    no_memory = "ukctrl: the machine failed: there is no memory left for this.\n"
+    assert fails(MemoryError())[1].err == no_memory
     for stop in (KeyboardInterrupt(), typer.Abort()):
         code, said = fails(stop)
         assert code == 1

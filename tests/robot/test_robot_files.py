@@ -7,6 +7,7 @@ import pytest
 from extras import needs
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
+from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.robot import Robot
 from ukctrl.robot.models import parsed_model
 
@@ -224,6 +225,7 @@ def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
         f"a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
         "memory, and this machine has 1000 GB, enough for 3148. Take fewer parts."
     )
+    assert is_machine_failure(caught.value)  # no property of a study's sample
 
 
 @needs("mujoco")

@@ -182,6 +182,10 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         culprit = plugin_fault(error)
         if culprit:
             return _fail(culprit, 2)
+        if isinstance(error, MemoryError):
+            return _fail(
+                f"the machine failed: there is no memory left for this. {error}".rstrip(), 2
+            )
         return _fail(  # a defect of ours: say so, without the traceback
             f"internal error: {type(error).__name__}: {error}. This is a defect in ukctrl; "
             "please report it with the command and the files.",

@@ -23,6 +23,8 @@ EXHAUSTED_ERRNOS = (
     errno.EAGAIN,
 )
 """What the system answers that has no more memory, disk, files or processes to give."""
+MACHINE_ERRNOS = (*EXHAUSTED_ERRNOS, errno.EIO, errno.ESTALE)
+"""The same, and what it answers where a disk fails, its own or one of another machine."""
 SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"
 """Tells Python to leave the working folder, and that of the script, out of `sys.path`."""
 
@@ -126,8 +128,8 @@ def is_machine_failure(error: BaseException | None) -> bool:
     time, the same work may well be done.
     """
     while error is not None:
-        exhausted = isinstance(error, OSError) and error.errno in (*EXHAUSTED_ERRNOS, errno.EIO)
-        if exhausted or isinstance(error, MemoryError | MachineFailure):
+        is_of_system = isinstance(error, OSError) and error.errno in MACHINE_ERRNOS
+        if is_of_system or isinstance(error, MemoryError | MachineFailure):
             return True
         # a library may have wrapped it
         error = error.__cause__ or error.__context__

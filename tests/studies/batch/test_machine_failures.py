@@ -6,15 +6,23 @@ often as there are files in a folder. The second needs no processes, which take 
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 
 import pytest
 from faulty_task import faulty_task
 
 from ukctrl import Budget, Plants, Scenario, compare, sweep, tune
+from ukctrl.analysis.linear.design import GainDesigner
 from ukctrl.cli import main
-from ukctrl.core.errors import MachineFailure
+from ukctrl.control.error_dynamics_spec import ErrorSpec
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.studies.batch.run_summary import SimulationTask
+from ukctrl.studies.comparison.entry import default_controllers
+from ukctrl.studies.comparison.equal_bandwidth import design_equal, summarise_loops
+from ukctrl.studies.tuning.error_dynamics_ranges import loop_bandwidth
+from ukctrl.studies.tuning.search import make_candidate
 
 CARDS = ("servo-baumgarte", "computed-torque")
 WAYS = pytest.mark.parametrize(
@@ -157,3 +165,57 @@ def test_repeats_are_paired_by_their_number_where_some_are_missing(task, kills, 
         assert [run.repeat for run in runs] == [0, 2, 3]
     (told,) = [v.text for v in broken.verdicts if v.subject == "machine"]
     assert told.startswith("The machine failed; all controllers have 3 of 4 repeats.")
+
+
+UNREAD = InputError("the robot cannot be read.")
+UNREAD.__cause__ = OSError(errno.ESTALE, "stale file handle")
+
+
+def refusing(error):
+    def fail(*args, **named):
+        raise error
+
+    return fail
+
+
+def test_samples_without_room_on_the_disk_are_not_recorded(task, kills, tmp_path, monkeypatch):
+    monkeypatch.setattr("ukctrl.simulation.result.sample_store.MAX_MEMORY_BYTES", 10)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 8, 1))
+    with pytest.raises(MachineFailure, match=r"sample 0 \(and 1 more\).*: there are 0 MB"):
+        sweep(
+            loaded(task, kills), ["effect.0.scale=1,2"], folder=tmp_path / "out", beside=task,
+            trust=True,
+        )  # fmt: skip
+    assert recorded(tmp_path / "out") == []
+
+
+def test_a_run_in_which_a_part_cannot_read_a_file_has_not_diverged(task, kills, monkeypatch):
+    scenario = loaded(task, kills)
+    monkeypatch.setattr("ukctrl.simulation.step.stepper.Stepper.run", refusing(UNREAD))
+    with pytest.raises(MachineFailure, match=r"the machine failed after t = .*cannot be read"):
+        SimulationTask(scenario=scenario, controller="own")(lambda _: None)
+
+
+def test_no_law_is_left_out_or_called_unknown_for_it(monkeypatch):
+    scenario = Scenario.load("scara-helix")
+    monkeypatch.setattr("ukctrl.studies.comparison.entry.Loop", refusing(UNREAD))
+    with pytest.raises(InputError, match="cannot be read"):
+        default_controllers(scenario)
+    equal = "ukctrl.studies.comparison.equal_bandwidth"
+    monkeypatch.setattr(f"{equal}.loop_performance", refusing(MemoryError))
+    with pytest.raises(MemoryError):
+        summarise_loops({"own": scenario})
+    monkeypatch.setattr(f"{equal}.designed", refusing(UNREAD))
+    with pytest.raises(InputError, match=r"^the robot cannot be read\.$"):
+        design_equal({"own": scenario}, ErrorSpec(bandwidth=3.0))
+
+
+def test_no_candidate_is_refused_for_it(monkeypatch):
+    designer = GainDesigner(Scenario.load("scara-helix"))
+    monkeypatch.setattr(GainDesigner, "by_formula", refusing(UNREAD))
+    with pytest.raises(InputError, match="cannot be read"):
+        make_candidate("own", {"bandwidth": 3.0}, "start", (), designer)
+    where = "ukctrl.studies.tuning.error_dynamics_ranges.linear_loop"
+    monkeypatch.setattr(where, refusing(MemoryError))
+    with pytest.raises(MemoryError):
+        loop_bandwidth(Scenario.load("scara-helix"))

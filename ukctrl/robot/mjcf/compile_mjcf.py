@@ -72,6 +72,7 @@ def compile_mjcf(source: ModelSource) -> CompiledMjcf:
         mujoco.mj_clearCache(mujoco.mj_getCache())
         _SEEN.update({stamp.path: stamp for stamp in files})
     messages: list[str] = []
+    fault: Exception | None = None
     with capture_stderr(), warnings_into(mujoco, messages):
         try:
             if source.path is None:
@@ -81,9 +82,10 @@ def compile_mjcf(source: ModelSource) -> CompiledMjcf:
             _set_compiler_options(spec)
             model, reason = spec.compile(), ""
         except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+            fault = error
             model, reason = None, one_line(str(error)).rstrip(".") or type(error).__name__
     if model is None:
-        raise ModelError(f"MuJoCo does not accept it: {reason}.")
+        raise ModelError(f"MuJoCo does not accept it: {reason}.") from fault
     return CompiledMjcf(model, tuple(dict.fromkeys(messages)), spec)
 
 

@@ -106,4 +106,4 @@ def _refuse_too_large(nv: int, alone: int) -> None:
         raise ModelError(
             f"a robot with {nv} freedoms needs about {memory / 1e9:.0f} GB of memory, and this "
             f"machine has {limit / 1e9:.0f} GB, enough for {capacity}. Take fewer parts."
-        )
+        ) from MemoryError()  # another machine may have enough

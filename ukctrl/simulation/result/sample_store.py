@@ -6,6 +6,7 @@ behind. Its arrays are NumPy arrays over its pages, which the system reads when 
 
 from __future__ import annotations
 
+import errno
 import math
 import mmap
 import os
@@ -120,10 +121,10 @@ def _nameless_file(size: int) -> BinaryIO:
         # told before the run and not after an hour of it
         capacity = shutil.disk_usage(folder).free
         if size > capacity:
-            raise OSError(f"there are {capacity / 1e6:.0f} MB")
+            raise OSError(errno.ENOSPC, f"there are {capacity / 1e6:.0f} MB")
         return tempfile.TemporaryFile(dir=folder, buffering=0)
     except OSError as error:
         raise InputError(
-            f"'{folder}' must have room for {size / 1e6:.0f} MB of samples: {error}. Set TMPDIR to "
-            "a folder on a larger disk, or record fewer samples."
+            f"'{folder}' must have room for {size / 1e6:.0f} MB of samples: {error.strerror}. "
+            "Set TMPDIR to a folder on a larger disk, or record fewer samples."
         ) from error

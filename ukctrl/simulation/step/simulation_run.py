@@ -101,7 +101,10 @@ class SimulationRun:
             # no run has begun: what is refused is the start, as where it is solved for
             if isinstance(error, StartError) and not self.recorder.count:
                 raise
-            return "diverged", f"after t = {self._last_time():.6g} s: {error}"
+            reached = f"after t = {self._last_time():.6g} s: {error}"
+            if is_machine_failure(error):
+                return "interrupted", f"{MACHINE_FAILED} {reached}"
+            return "diverged", reached
         # a fault in a user's law: keep the samples that there are
         except Exception as error:
             reason = plugin_fault(error) or f"{type(error).__name__}: {error}"

@@ -15,6 +15,7 @@ from ukctrl.core.arguments import argument_error
 from ukctrl.core.errors import InputError, UkctrlError, did_you_mean
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.table_paths import parse_value, split_list
+from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.scenario import Scenario
 
@@ -152,7 +153,9 @@ def default_controllers(
             loop = Loop(variant)
             loop.plant.move(loop.t0, loop.state.q, loop.state.v)
             loop.command(loop.t0, *loop.state)
-        except (UkctrlError, ArithmeticError):
+        except (UkctrlError, ArithmeticError) as error:
+            if is_machine_failure(error):
+                raise
             continue
         if variant.controller != scenario.controller:
             names.append(card)

@@ -20,6 +20,7 @@ from ukctrl.analysis.linear.performance import LoopPerformance, loop_performance
 from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.number_text import number, range_text
+from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.result.atomic_files import finite_or_none
@@ -127,6 +128,8 @@ def design_equal(
         except GainDesignError:
             refused[name] = "its gains do not follow from that."
         except (UkctrlError, ArithmeticError) as error:
+            if is_machine_failure(error):
+                raise
             refused[name] = str(error)
     if refused:
         causes = " ".join(f"'{name}': {cause}" for name, cause in refused.items())
@@ -152,6 +155,8 @@ def summarise_loops(
             loops[name] = loop_performance(variant, ready)
             limited[name] = _saturated_motors(ready)
         except Exception as error:  # a law of one's own may raise anything: its run tells
+            if is_machine_failure(error):
+                raise
             unknown[name] = str(error)
     bounds_by_name = {
         name: bounds for name, one in variants.items() if (bounds := one.controller.told)

@@ -13,6 +13,7 @@ from ukctrl.analysis.linear.linear_loop import linear_loop
 from ukctrl.analysis.linear.performance import row_bandwidths
 from ukctrl.control.error_dynamics_spec import MAX_DAMPING, MIN_DAMPING, ErrorSpec
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning.gains import GAIN_DIGITS, Gain
 
@@ -62,7 +63,9 @@ def loop_bandwidth(scenario: Scenario) -> float:
     """Return the least bandwidth of a row of the loop as it is [rad/s]; NaN: it has none."""
     try:
         bandwidths = row_bandwidths(linear_loop(shorten(scenario)))
-    except Exception:  # a law of one's own may raise anything: its run tells
+    except Exception as error:  # a law of one's own may raise anything: its run tells
+        if is_machine_failure(error):
+            raise
         return math.nan
     return _rounded_gain(min((w for w in bandwidths if w > 0.0), default=math.nan))
 

@@ -10,6 +10,7 @@ from ukctrl.analysis.linear.design import GainDesigner, GainDesignError
 from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS, ErrorSpec
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
+from ukctrl.core.subprocess_safety import is_machine_failure
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_store import SimulationJournal
 from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
@@ -256,6 +257,8 @@ def make_candidate(
         try:
             derived = {**designer.by_formula(ErrorSpec(**terms)).gains, **plain}
         except (UkctrlError, ArithmeticError) as error:
+            if is_machine_failure(error):
+                raise
             derived, refused = None, str(error)
     return Candidate(name, gains, stage, plants, derived, refused)
 
