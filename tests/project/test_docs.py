@@ -117,6 +117,7 @@ def show_only(_block: Block, _: dict[str, object]) -> None:
 
 RULES: dict[str, Callable[[Block, dict[str, object]], None]] = {
     "bibtex": show_only,
+    "c": show_only,  # tests/simulation/export/test_c_library.py compiles and runs such
     "console": run_console,
     "csv": show_only,
     "json": lambda block, _: json.loads(block.body),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,6 +27,30 @@ Points = Annotated[
     str, typer.Option("--points", metavar="SECONDS", help="Time between points of the trajectory.")
 ]
 
+To = Annotated[
+    Literal["python", "c"],
+    typer.Option("--to", help="What it becomes: a class of Python, or a library of C."),
+]
+For = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="PROCESSOR",
+        help="Of a C library: host (as absent), x86-64, x86-64-v3 or aarch64.",
+    ),
+]
+Fast = Annotated[
+    bool,
+    typer.Option("--fast", help="Of a C library: let arithmetic be reordered; bits may differ."),
+]
+OnRefusal = Annotated[
+    Literal["hold", "zero"] | None,
+    typer.Option(
+        "--on-refusal",
+        help="Of a C library: what a refused tick leaves as inputs, those before (as absent) or 0.",
+    ),
+]
+
 
 def export(
     scenario: ScenarioName,
@@ -35,12 +59,18 @@ def export(
     changes: Set = None,
     period: Period = None,
     points: Points = "0.01",
+    to: To = "python",
+    target: For = None,
+    fast: Fast = False,
+    on_refusal: OnRefusal = None,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Hand a controller over: card, class for your own loop, tables, ROS 2 trajectory."""
+    """Hand a controller over: as a class with tables, or as a library of C without Python."""
+    if to != "c" and (target or fast or on_refusal):
+        raise InputError("--target, --fast and --on-refusal are of a C library; add --to c.")
     ticks = None if period is None else _parse_seconds("period", period)
     spacing = _parse_seconds("points", points)
     chosen = load_scenario(scenario, controller, changes, trust)
@@ -51,7 +81,7 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl.simulation.export.export_controller import export_controller
+    from ukctrl.simulation.export.export_controller import export_c_library, export_controller
     from ukctrl.simulation.simulate import simulate
 
     name = f"{file_name(chosen.name)}-export"
@@ -61,9 +91,13 @@ def export(
             result = simulate(chosen, progress=progress, planning=planning)
         stop.block()
         with prefix_errors(scenario):
-            done = export_controller(chosen, result, folder, points=spacing, trust=trust)
+            if to == "c":
+                choices = {"target": target or "host", "on_refusal": on_refusal or "hold"}
+                done = export_c_library(chosen, result, folder, fast=fast, **choices)
+            else:
+                done = export_controller(chosen, result, folder, points=spacing, trust=trust)
         print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))
-    good = result.status == "completed" and done.replay.identical
+    good = result.status == "completed" and done.is_good
     raise typer.Exit(0 if good else 1)
 
 

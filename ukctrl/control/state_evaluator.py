@@ -26,8 +26,7 @@ READ_ONLY_VECTOR_TYPE: Any = types.Array(types.float64, 1, "C", readonly=True)
 
 
 @compiled
-def run_at_state(
-    lines: Indices,
+def take_state(
     blocks: Indices,
     clock: Vector,
     here_q: Vector,
@@ -36,10 +35,9 @@ def run_at_state(
     q: Vector,
     v: Vector,
 ) -> int:
-    """Copy a state to where the steps of a table read it, and run them; return what `run` does.
+    """Copy a state to where steps read it.
 
-    Of a state that does not fit, is not finite or no configuration, `INVALID_STATE`; no step has
-    run then.
+    Returns 0, or `INVALID_STATE` of one that does not fit, is not finite or no configuration.
     """
     if len(q) != len(here_q) or len(v) != len(here_v):
         return INVALID_STATE
@@ -51,7 +49,23 @@ def run_at_state(
         here_v[i] = v[i]
         zero += 0.0 * v[i]
     clock[0] = t
-    return run(lines) if zero == 0.0 and has_unit_norms(blocks, here_q) else INVALID_STATE
+    return 0 if zero == 0.0 and has_unit_norms(blocks, here_q) else INVALID_STATE
+
+
+@compiled
+def run_at_state(
+    lines: Indices,
+    blocks: Indices,
+    clock: Vector,
+    here_q: Vector,
+    here_v: Vector,
+    t: float,
+    q: Vector,
+    v: Vector,
+) -> int:
+    """Run the steps of a table at a state; return what `run` does, or `INVALID_STATE`."""
+    code = take_state(blocks, clock, here_q, here_v, t, q, v)
+    return run(lines) if code == 0 else code
 
 
 if is_tested_numba:

@@ -131,10 +131,10 @@ def export_data(done: ExportedController) -> dict[str, object]:
     return {
         "folder": str(done.folder),
         "files": dict(done.files),
-        "identical": done.replay.identical,
-        "largest_difference": done.replay.worst,
-        "ticks": done.replay.ticks,
-        "mean_step_us": round(done.replay.mean_us, 1),
+        "identical": None if done.replay is None else done.replay.identical,
+        "largest_difference": None if done.replay is None else done.replay.worst,
+        "ticks": None if done.replay is None else done.replay.ticks,
+        "mean_step_us": None if done.replay is None else round(done.replay.mean_us, 1),
         "notes": list(done.notes),
     }
 
@@ -146,8 +146,9 @@ def export_lines(done: ExportedController) -> list[Line]:
     lines: list[Line] = [[StyledText(sanitise(str(done.folder)), "bold")]]
     columns = TableColumn("", "text"), TableColumn("", "text")
     lines += table_lines(ReportTable.from_rows(columns, done.files.items()))
-    style = "green" if done.replay.identical else "bold red"
-    lines += hanging_lines("  check  ", str(done.replay), "bold", style)
+    if done.replay is not None:
+        style = "green" if done.is_good else "bold red"
+        lines += hanging_lines("  check  ", str(done.replay), "bold", style)
     for note in done.notes:
         lines += hanging_lines("  note   ", note, "bold", "yellow")
     return lines

@@ -156,7 +156,7 @@ def arguments_from_address(kinds: Sequence[Any]) -> Any:
     @intrinsic
     def take(typing: Any, block: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            words = _WordReader(context, builder, builder.inttoptr(values[0], WORD.as_pointer()))
+            words = WordReader(context, builder, builder.inttoptr(values[0], WORD.as_pointer()))
             return words.value(signature.return_type)
 
         return tuple_of(kinds)(types.int64), generate
@@ -198,14 +198,28 @@ def trampoline(returning: Any, kinds: tuple[Any, ...]) -> int:
 def _module(codegen: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> Any:
     """Write an entrance in LLVM's language."""
     module = codegen._create_empty_module(NAME)
+    write_trampoline(module, symbol, returning, kinds)
+    return module
+
+
+def write_trampoline(module: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> Any:
+    """Write into a module what takes a block apart, and calls its kernel; return the function."""
     function = ir.Function(module, ir.FunctionType(WORD, [WORD]), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
-    words = _WordReader(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
-    convention = TARGET.call_conv
-    kind = convention.get_function_type(returning, kinds)
+    words = WordReader(TARGET, builder, builder.inttoptr(function.args[0], WORD.as_pointer()))
+    kind = TARGET.call_conv.get_function_type(returning, kinds)
     kernel = builder.inttoptr(words.next(), kind.as_pointer())
     arguments = [words.value(one) for one in kinds]
-    status, answer = convention.call_function(builder, kernel, returning, kinds, arguments)
+    builder.ret(write_call(builder, kernel, returning, kinds, arguments))
+    return function
+
+
+def write_call(
+    builder: Any, kernel: Any, returning: Any, kinds: Sequence[Any], arguments: Sequence[Any]
+) -> Any:
+    """Write a call of a kernel; return its answer as a word, as `trampoline` says."""
+    call = TARGET.call_conv.call_function
+    status, answer = call(builder, kernel, returning, kinds, arguments)
     if isinstance(returning, types.NoneType):
         code = WORD(0)
     elif isinstance(returning, types.Boolean):  # True is 0, and False is -1
@@ -215,11 +229,10 @@ def _module(codegen: Any, symbol: str, returning: Any, kinds: Sequence[Any]) -> 
     else:
         code = answer
     # no kernel returns so large a number: an exception of Numba's own shows by it
-    builder.ret(builder.select(status.is_error, WORD(RAISED), code))
-    return module
+    return builder.select(status.is_error, WORD(RAISED), code)
 
 
-class _WordReader:
+class WordReader:
     """The words of a block, one after the other, as a compiled function reads them."""
 
     def __init__(self, context: Any, builder: Any, pointer: Any) -> None:

@@ -340,7 +340,7 @@ class LazyBinding:
     """Where machine code reads the address of a deferred kernel: 0 until it is compiled."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        self._kernel, self._arguments = kernel, arguments
+        self.kernel, self.arguments = kernel, arguments
         self.is_known = False
         self._word = ctypes.c_int64(0)
         self.symbol = f"ukctrl.cell.{kernel.name}.{arguments}"
@@ -355,17 +355,17 @@ class LazyBinding:
 
     def resolve(self) -> int:
         """Compile the kernel; return its address, which callers find in the cell from now on."""
-        address, returned = self._kernel.address(self._arguments)
+        address, returned = self.kernel.address(self.arguments)
         # callers were compiled for what the annotation says
-        if returned != self._kernel._deferrable_return():
-            raise TypeError(f"kernel {self._kernel.name} returns {returned}, not as annotated.")
+        if returned != self.kernel._deferrable_return():
+            raise TypeError(f"kernel {self.kernel.name} returns {returned}, not as annotated.")
         self._word.value = address
         return address
 
     def generate(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Write in LLVM's language: call what the cell holds, or hand the call over to Python."""
         context.active_code_library._reload_init.add(
-            BindingDependency(self._kernel.name, self._arguments)
+            BindingDependency(self.kernel.name, self.arguments)
         )
         module, word, returned = builder.module, ir.IntType(64), signature.return_type
         cell = module.globals.get(self.symbol) or ir.GlobalVariable(module, word, self.symbol)
@@ -399,10 +399,10 @@ class LazyBinding:
 
         Returns 0, or the address of the machine code, which is to be called instead.
         """
-        if not self._kernel.is_worth_compiling(self._arguments):
+        if not self.kernel.is_worth_compiling(self.arguments):
             with contextlib.suppress(Exception):
-                args = load_arguments(block, self._arguments)
-                returned = self._kernel.run_in_python(*args)
+                args = load_arguments(block, self.arguments)
+                returned = self.kernel.run_in_python(*args)
                 ctypes.c_int64.from_address(block).value = word_from_result(returned)
                 return 0
         return self.resolve()
@@ -411,6 +411,11 @@ class LazyBinding:
 RESOLVE_SYMBOL = "ukctrl.ask"
 _CELLS: dict[int, LazyBinding] = {}
 """By the address of their word."""
+
+
+def bindings() -> dict[str, LazyBinding]:
+    """Return the cells of all deferred kernels, by their symbols."""
+    return {cell.symbol: cell for cell in _CELLS.values()}
 
 
 def resolve_bindings() -> None:

@@ -33,6 +33,7 @@ class BoundKernel:
             that ``fault`` knows; or None.
         trampoline: Address of what takes the block apart, or 0 where Python calls the kernel.
         block: Address of the kernel's address and its arguments.
+        words: What is there.
     """
 
     def __init__(
@@ -45,8 +46,8 @@ class BoundKernel:
         words: list[int] = [0]
         self.trampoline, words[0] = call_addresses(kernel, arguments, words)
         # kept, for machine code reads at its address
-        self._words = array("q", words)
-        self.block = self._words.buffer_info()[0]
+        self.words = array("q", words)
+        self.block = self.words.buffer_info()[0]
 
     def uses(self, ids: Collection[int]) -> bool:
         """Return whether some of its arguments are among objects of these numbers, by `id`.

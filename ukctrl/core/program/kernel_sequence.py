@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 from weakref import WeakValueDictionary
 
@@ -101,6 +101,13 @@ def _owner_name(function: Callable[[], object]) -> str:
 
 
 _LIVE: WeakValueDictionary[int, KernelSequence] = WeakValueDictionary()
+
+
+def live_sequences() -> Iterable[KernelSequence]:
+    """Return all sequences that there are."""
+    return _LIVE.values()
+
+
 _NUMBERS = itertools.count(MAX_LINES, MAX_LINES)
 
 
@@ -149,6 +156,14 @@ class KernelSequence:
         """Run them; raises what the first that fails says."""
         if run(self.lines) < 0:
             self.raise_fault()
+
+    def python_steps(self) -> Iterator[str]:
+        """Yield the names of steps that machine code cannot take without Python."""
+        for item in self.items:
+            if not isinstance(item, BoundKernel):
+                yield _owner_name(item)
+            elif not item.trampoline:
+                yield item.kernel.__name__
 
     def contains_all(self, sequence: KernelSequence) -> bool:
         """Return whether all steps of another are among these."""

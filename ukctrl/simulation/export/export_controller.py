@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Array
+from ukctrl.core.arrays import Array, Matrix
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.output_folders import remove_file
@@ -82,10 +82,19 @@ class ExportedController(NamedTuple):
     folder: Path
     files: Mapping[str, str]
     """What each file is, by its name."""
-    replay: Replay
-    """The controller of the folder beside the run."""
+    replay: Replay | None
+    """The controller of the folder beside the run; None where this machine cannot run it."""
     notes: tuple[str, ...]
     """What was left out, and why."""
+    tolerance: float = 0.0
+    """By how much inputs may differ from those of the run [N m, N]; 0: they have the same bits."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing speaks against the controller, as far as this machine could try."""
+        if self.replay is None:
+            return True
+        return self.replay.ticks > 0 and self.replay.worst <= self.tolerance
 
 
 def export_controller(
@@ -119,32 +128,7 @@ def export_controller(
         InputError: The scenario's controller is not sampled, or its samples are not its ticks;
             the run has none; or the folder cannot be written to.
     """
-    timing = scenario.timing
-    if timing.control is None or timing.sample != timing.control:
-        raise InputError(
-            "a controller is handed over with the period at which it is called: timing.control and "
-            f"timing.sample must be equal; got {timing.control} and {timing.sample:g} s. Give "
-            "--period, or set both."
-        )
-    shaken = [kind_of(effect) for effect in scenario.effect if effect.moves_ticks]
-    if shaken:
-        raise InputError(
-            f"effect '{shaken[0]}' moves the ticks away from the samples, so that no table of the "
-            "run can be compared; leave it out of what is handed over."
-        )
-    if scenario.observer is not None:
-        raise InputError(
-            "a controller is handed over as a function of positions and speeds; this one has an "
-            "observer, which is not handed over. Remove observer and sensing, and feed it from one."
-        )
-    if not len(result.time):
-        raise InputError(f"the run has no samples to hand over: {result.message}")
-    runtime = Runtime(scenario)
-    if not runtime.inputs:
-        raise InputError(
-            f"robot '{runtime.robot.name}' must have motors for a controller to be handed over; it "
-            "has none."
-        )
+    runtime, timing = runtime_to_export(scenario, result), scenario.timing
     folder, table = Path(folder), motion_table(result)
     stride = max(1, round(points / timing.sample))
     files = {
@@ -176,9 +160,111 @@ def export_controller(
         "the path."
         for path in _absolute_files(settings)
     ]
-    if result.status != "completed":
-        notes.append(f"the run ended as {result.status}: {result.message}")
+    notes += _run_notes(result)
     return ExportedController(folder, files, comparison, tuple(notes))
+
+
+def export_c_library(
+    scenario: Scenario,
+    result: Result,
+    folder: AnyPath,
+    *,
+    target: str = "host",
+    fast: bool = False,
+    on_refusal: str = "hold",
+) -> ExportedController:
+    """Write a controller as a C library, which needs the C library's mathematics alone.
+
+    Args:
+        scenario: What was run; with a sampled controller, and one output sample a tick.
+        result: Its run.
+        folder: Where to write; made when it does not exist.
+        target: The processor: ``host``, ``x86-64``, ``x86-64-v3`` or ``aarch64``.
+        fast: Whether arithmetic may be reordered, so that bits may differ from those of a run.
+        on_refusal: What a tick that is refused leaves as inputs: those before (``hold``), or
+            ``zero``.
+
+    Raises:
+        InputError: As of `export_controller`; or a part of the law or the robot is Python's.
+    """
+    from ukctrl.simulation.export.c_library import TOLERANCE, CLibrary
+
+    runtime, folder = runtime_to_export(scenario, result), Path(folder)
+    library = CLibrary(scenario, runtime, target=target, fast=fast, on_refusal=on_refusal)
+    rows = tick_rows(result, runtime)
+    with output_folder("the controller", folder):
+        write_atomically(folder / "controller.toml", _card(scenario).encode())
+        files = {"controller.toml": "the controller and its gains, for --controller"}
+        files |= library.write(folder, rows)
+        comparison, note = library.replay(folder, rows)
+    notes = [note] * bool(note) + _run_notes(result)
+    exact = target == "host" and not fast
+    largest = float(np.abs(rows[:, -len(runtime.inputs) :]).max(initial=0.0))
+    tolerance = 0.0 if exact else TOLERANCE * largest
+    return ExportedController(folder, files, comparison, tuple(notes), tolerance)
+
+
+def tick_rows(result: Result, runtime: Runtime) -> Matrix:
+    """Return the ticks of a run, a row each: time, ``q``, ``v``, contacts and inputs.
+
+    States are those that the law has seen, inputs those that it has asked for.
+    """
+    table = motion_table(result)
+    seen = {"q": "q_measured", "v": "v_measured", "u": "u_commanded"}
+    names = {"q": runtime.coordinates, "v": runtime.dofs, "u": runtime.inputs}
+    labels = {
+        key: [
+            measured if (measured := f"{seen[key]}.{name}") in table else f"{key}.{name}"
+            for name in entries
+        ]
+        for key, entries in names.items()
+    }
+    feet = [f"contact.{name}" for name in runtime.contacts]
+    columns = ["time", *labels["q"], *labels["v"], *feet, *labels["u"]]
+    rows = np.column_stack([table[name] for name in columns])
+    return rows[: int(np.count_nonzero(table["time"] < runtime.end))]
+
+
+def runtime_to_export(scenario: Scenario, result: Result) -> Runtime:
+    """Return the controller of a scenario that was run, to be handed over.
+
+    Raises:
+        InputError: Its controller is not sampled, or has an observer; its samples are not its
+            ticks; the run has none; or the robot has no motors.
+    """
+    timing = scenario.timing
+    if timing.control is None or timing.sample != timing.control:
+        raise InputError(
+            "a controller is handed over with the period at which it is called: timing.control and "
+            f"timing.sample must be equal; got {timing.control} and {timing.sample:g} s. Give "
+            "--period, or set both."
+        )
+    shaken = [kind_of(effect) for effect in scenario.effect if effect.moves_ticks]
+    if shaken:
+        raise InputError(
+            f"effect '{shaken[0]}' moves the ticks away from the samples, so that no table of the "
+            "run can be compared; leave it out of what is handed over."
+        )
+    if scenario.observer is not None:
+        raise InputError(
+            "a controller is handed over as a function of positions and speeds; this one has an "
+            "observer, which is not handed over. Remove observer and sensing, and feed it from one."
+        )
+    if not len(result.time):
+        raise InputError(f"the run has no samples to hand over: {result.message}")
+    runtime = Runtime(scenario)
+    if not runtime.inputs:
+        raise InputError(
+            f"robot '{runtime.robot.name}' must have motors for a controller to be handed over; it "
+            "has none."
+        )
+    return runtime
+
+
+def _run_notes(result: Result) -> list[str]:
+    if result.status == "completed":
+        return []
+    return [f"the run ended as {result.status}: {result.message}"]
 
 
 def _self_check(runtime: Runtime, folder: Path, trust: bool) -> tuple[Replay, list[str]]:

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from ukctrl.control.command import Command
 from ukctrl.control.state_evaluator import StateEvaluator
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import argument_error, expect
-from ukctrl.core.arrays import Array
+from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.core.message_text import quote_text
@@ -24,12 +24,32 @@ from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, STICKING, USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Snapshot
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.law_checks import LawChecks
 from ukctrl.simulation.assemble.right_hand_side import advance_memory, command_steps, copy_leading
 from ukctrl.simulation.assemble.start_law import planned_start
 from ukctrl.simulation.events.event_schedule import TIME_RTOL
 from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
+
+
+class Tick(NamedTuple):
+    """A tick of a controller: what runs at a state, and where its answer is."""
+
+    steps: KernelSequence
+    snapshot: Snapshot
+    """Whose state the steps read."""
+    u: Vector
+    modes: tuple[Matrix, ...]
+    """What contacts do, of each robot of the law."""
+    sticking: Vector
+    """What a contact does that sticks: without friction it slides."""
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """How a state is judged, and where it is written."""
+        s = self.snapshot
+        return s.robot.structure.manifold_table, s.clock, s.q, s.v
 
 
 @final
@@ -95,7 +115,8 @@ class Runtime:
             # last: after a tick that fails, the memory is that of the tick before
             *self._save_memory_steps(),
         )
-        self._measured = StateEvaluator(self._s, KernelSequence(steps))
+        self._steps = KernelSequence(steps)
+        self._measured = StateEvaluator(self._s, self._steps)
         self.restart()
 
     @classmethod
@@ -155,10 +176,22 @@ class Runtime:
                 f"{quoted(self.contacts)}; got {quote_text(str(contacts))}."
             )
         states = np.zeros((len(mu), USES_PLAN))
-        still = np.where(mu > 0.0, STICKING, SLIDING)
-        states[:, MODE] = np.choose(modes.astype(int), [OPEN, SLIDING, still])
+        states[:, MODE] = np.choose(modes.astype(int), [OPEN, SLIDING, self.tick.sticking])
         for model in self._contact_models:
             model.copy_modes(dict(zip(self.contacts, states, strict=True)))
+
+    @property
+    def tick(self) -> Tick:
+        """What a step runs, for those who run it elsewhere."""
+        models = self._contact_models
+        mu = models[0].mu if models else np.zeros(0)
+        return Tick(
+            steps=self._steps,
+            snapshot=self._s,
+            u=self._tick.u,
+            modes=tuple(model.mode for model in models),
+            sticking=np.where(mu > 0.0, STICKING, SLIDING),
+        )
 
     @property
     def memory(self) -> Array:

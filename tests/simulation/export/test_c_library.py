@@ -1,0 +1,302 @@
+"""A controller as a C library: a stranger's program gets the bits of the run, or a status."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ukctrl import Command, Controller, Law, Scenario, simulate, spec
+from ukctrl.cli import main
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.export.c_library import CLibrary, LoadedLibrary
+from ukctrl.simulation.export.controller_module import BACKWARDS, INVALID, OK
+from ukctrl.simulation.export.export_controller import export_c_library, tick_rows
+from ukctrl.simulation.export.runtime import Runtime
+
+COMPILER = shutil.which("cc")
+with_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+ELF_MACHINES = {"x86-64": 62, "x86-64-v3": 62, "aarch64": 183}
+"""What the header of an object file calls a processor."""
+
+
+def sampled(name, changes=None, ticks=60):
+    scenario = Scenario.load(name, changes or {})
+    period = scenario.timing.control or 0.001
+    timing = {"control": period, "sample": period, "duration": ticks * period}
+    scenario = scenario.replace({f"timing.{key}": value for key, value in timing.items()})
+    return scenario, simulate(scenario)
+
+
+def exported(folder, name="two-mass-spring", changes=None, **options):
+    scenario, result = sampled(name, changes)
+    return export_c_library(scenario, result, folder, **options)
+
+
+@pytest.fixture(scope="module")
+def masses(tmp_path_factory):
+    """Return the library of the two masses on a spring, and what was said of it."""
+    folder = tmp_path_factory.mktemp("masses")
+    return exported(folder)
+
+
+def run(command, folder):
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def loaded(done, name="two_mass_spring"):
+    header = (done.folder / f"{name}.h").read_text()
+    words = int(header.partition("double memory[")[2].partition("]")[0])
+    return LoadedLibrary(done.folder / f"lib{name}.so", name, 8 * words)
+
+
+@with_compiler
+def test_a_program_of_c_gets_the_inputs_of_the_run_bit_for_bit(masses):
+    assert masses.replay.identical
+    assert masses.replay.ticks == 60
+    built = run([COMPILER, "-std=c99", "-O2", *STRICT, "check.c", "two_mass_spring.o", "-lm",
+                 "-o", "compare"], masses.folder)  # fmt: skip
+    assert not built.returncode, built.stderr
+    told = run(["./compare"], masses.folder)
+    assert not told.returncode
+    assert told.stdout.startswith("60 ticks: 0 with other bits, 0 refused, worst difference 0 of ")
+    # it finds an input that is another one by a bit
+    rows = np.fromfile(masses.folder / "check.bin")
+    rows[-1] = np.nextafter(rows[-1], np.inf)
+    rows.tofile(masses.folder / "other.bin")
+    told = run(["./compare", "other.bin"], masses.folder)
+    assert told.returncode == 1
+    assert told.stdout.startswith("60 ticks: 1 with other bits, 0 refused")
+
+
+@with_compiler
+def test_the_header_is_one_of_c_plus_plus_too_and_says_order_and_units(masses):
+    program = '#include "two_mass_spring.h"\nint main() { two_mass_spring_t x; (void)x; return 0; }'
+    (masses.folder / "main.cpp").write_text(program)
+    compiler = shutil.which("c++") or pytest.skip("no C++ compiler")
+    built = run([compiler, *STRICT, "-fsyntax-only", "main.cpp"], masses.folder)
+    assert not built.returncode, built.stderr
+    text = (masses.folder / "two_mass_spring.h").read_text()
+    assert "q[2]  measured configuration: x1 [m], x2 [m]" in text
+    assert "u[1]  inputs to hold until the next tick: F [N]" in text
+    assert "#define TWO_MASS_SPRING_PERIOD 0.001" in text
+
+
+def test_a_state_that_is_none_and_time_that_stands_are_a_status(masses):
+    controller = loaded(masses)
+    row = np.fromfile(masses.folder / "check.bin")[:6]
+    t, q, v, wanted, u = row[0], row[1:3].copy(), row[3:5].copy(), row[5:], np.zeros(1)
+    assert controller.step(t, q, v, u) == OK
+    assert u.tobytes() == wanted.tobytes()
+    assert controller.step(t, q, v, u) == BACKWARDS
+    assert controller.step(np.nan, q, v, u) == BACKWARDS
+    for bad in (np.nan, np.inf):
+        q[1] = bad
+        assert controller.step(t + 1.0, q, v, u) == INVALID
+        assert u.tobytes() == wanted.tobytes()  # held
+
+
+def test_two_controllers_do_not_know_of_each_other(tmp_path):
+    done = exported(tmp_path, "scara-helix", {"controller.use": "servo-pid"})
+    rows = np.fromfile(tmp_path / "check.bin").reshape(-1, 13)
+    one, other = loaded(done, "scara_helix"), loaded(done, "scara_helix")
+    for row, later in zip(rows[:40], rows[20:], strict=True):
+        answers = []
+        for controller, (t, q, v, wanted) in (
+            (one, (row[0], row[1:5], row[5:9], row[9:])),
+            (other, (later[0], later[1:5], later[5:9], None)),
+        ):
+            u = np.zeros(4)
+            assert controller.step(t, q.copy(), v.copy(), u) == OK
+            answers.append((u, wanted))
+        assert answers[0][0].tobytes() == answers[0][1].tobytes()
+        # the other has an integral that began later
+        assert answers[1][0].tobytes() != later[9:].tobytes()
+
+
+def test_python_calls_the_library_without_ukctrl(masses, tmp_path):
+    hidden = "import sys; sys.modules['ukctrl'] = sys.modules['numba'] = None; import runpy; "
+    program = f"{hidden}runpy.run_path('controller.py', run_name='__main__')"
+    told = run([sys.executable, "-I", "-c", program], masses.folder)
+    assert told.stdout == "60 ticks: 0 with other bits.\n", told.stderr
+    sys.path.insert(0, str(masses.folder))
+    try:
+        import controller
+    finally:
+        sys.path.remove(str(masses.folder))
+        sys.modules.pop("controller", None)
+    loop = controller.Controller()
+    u = loop.step(0.0, [0.1, 0.2], [0.0, 0.0])
+    with pytest.raises(controller.Refused, match="time must grow") as refusal:
+        loop.step(0.0, [0.1, 0.2], [0.0, 0.0])
+    assert refusal.value.held.tobytes() == u.tobytes()
+    with pytest.raises(ValueError, match="must have 2 and 2 entries"):
+        loop.step(1.0, [0.1], [0.0, 0.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ELF_MACHINES)
+def test_other_processors_get_object_code_and_what_runs_here_the_same_numbers(tmp_path, target):
+    done = exported(tmp_path, target=target, on_refusal="zero")
+    (code,) = tmp_path.glob("*.o")
+    head = code.read_bytes()[:20]
+    assert head[:4] == b"\x7fELF"
+    assert struct.unpack_from("<H", head, 18) == (ELF_MACHINES[target],)
+    assert done.is_good
+    if target == "aarch64":
+        assert done.replay is None
+        assert "the ticks were not compared" in done.notes[0]
+        return
+    assert 0.0 < done.tolerance < 1e-9
+    assert done.replay.worst <= done.tolerance
+    controller, u = loaded(done), np.ones(1)
+    assert controller.step(0.0, np.full(2, np.nan), np.zeros(2), u) == INVALID
+    assert u == 0.0
+
+
+LAWS = {
+    "an adaptive strength": ("scara-helix", {"controller.use": "servo-adaptive-robust"}),
+    "modes": ("cart-pole-swing-up", {}),
+    "a closed chain": ("coordinated-arms", {}),
+    "a floating base": ("quadrotor-hover", {}),
+    "priorities": ("panda-priorities", {}),
+    "least torque on feet": ("a1-squat", {}),
+    "bodies that wait": ("two-arms-carry", {}),
+    "measured states": ("scara-helix-bench", {}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LAWS)
+def test_laws_of_every_kind_have_the_bits_of_the_run(case, tmp_path):
+    done = exported(tmp_path, *LAWS[case])
+    assert done.replay.identical, done.replay
+    assert done.is_good
+
+
+@pytest.mark.slow
+def test_feet_are_told_what_they_do(tmp_path):
+    """A robot whose feet open and slide meanwhile; left alone its law would take them to stick."""
+    scenario, result = sampled("a1-push", ticks=400)
+    done = export_c_library(scenario, result, tmp_path)
+    rows = tick_rows(result, Runtime(scenario))
+    feet = rows[:, 1 + 19 + 18 : -12]
+    assert len(np.unique(feet)) > 1  # or the test shows nothing
+    assert done.replay.identical, done.replay
+
+
+@pytest.mark.slow
+def test_arithmetic_that_is_reordered_stays_within_its_word(tmp_path):
+    done = exported(tmp_path, "scara-helix", fast=True)
+    assert done.is_good
+    assert 0.0 < done.replay.worst <= done.tolerance
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
+@with_compiler
+def test_cmake_builds_installs_and_finds_it(masses, tmp_path):
+    for command in (
+        ["cmake", "-S", str(masses.folder), "-B", "build", "-DCMAKE_BUILD_TYPE=Release"],
+        ["cmake", "--build", "build"],
+        ["build/check", str(masses.folder / "check.bin")],
+        ["cmake", "--install", "build", "--prefix", str(tmp_path / "there")],
+    ):
+        done = run(command, tmp_path)
+        assert not done.returncode, done.stdout + done.stderr
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "main.c").write_text(
+        '#include "two_mass_spring.h"\nint main(void) { two_mass_spring_t x; double u[1];\n'
+        "two_mass_spring_init(&x); return two_mass_spring_step(&x, 0.0, u, u, u) > 9; }"
+    )
+    (user / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(user C)\n"
+        "find_package(two_mass_spring REQUIRED)\nadd_executable(user main.c)\n"
+        "target_link_libraries(user two_mass_spring)\n"
+    )
+    for command in (
+        ["cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={tmp_path / 'there'}"],
+        ["cmake", "--build", "b"],
+    ):
+        done = run(command, user)
+        assert not done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind")
+@with_compiler
+def test_no_memory_is_asked_for_or_read_before_it_is_written(masses):
+    program = r"""
+    #include "two_mass_spring.h"
+    int main(void) {
+        static two_mass_spring_t x; double q[2] = {0.1, 0.2}, v[2] = {0.0, 0.1}, u[1]; int k, s = 0;
+        two_mass_spring_init(&x);
+        for (k = 0; k < 1000; k++) s |= two_mass_spring_step(&x, 1e-3 * k, q, v, u);
+        return s || u[0] != u[0];
+    }"""
+    (masses.folder / "many.c").write_text(program)
+    run([COMPILER, "-g", "many.c", "two_mass_spring.o", "-lm", "-o", "many"], masses.folder)
+    told = run(["valgrind", "--error-exitcode=9", "--leak-check=full", "./many"], masses.folder)
+    assert not told.returncode, told.stderr
+    assert "total heap usage: 0 allocs" in told.stderr
+
+
+@spec
+class InPython(Controller):
+    """A law of one's own, a function of Python."""
+
+    kind: str = "in_python"
+
+    def start(self, task):
+        class Answer(Law):
+            def command(self, t, q, v, memory):
+                return Command(np.zeros(1), np.zeros(0))
+
+        return Answer(task)
+
+
+def test_what_is_python_s_is_refused_by_name(tmp_path):
+    scenario, _ = sampled("two-mass-spring")
+    scenario = scenario.replace({"controller": lambda t, q, v: [0.0]})
+    with pytest.raises(InputError, match=r"cannot go to C, which calls no Python: 'FunctionLaw'"):
+        CLibrary(scenario, Runtime(scenario))
+    with pytest.raises(InputError, match="target must be host or one of aarch64, x86-64"):
+        CLibrary(scenario, Runtime(scenario), target="arm")
+
+
+def test_the_command_writes_what_it_names(tmp_path, capsys):
+    arguments = ["export", "two-mass-spring", "--period", "0.01", "--set", "timing.duration=0.3"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--to", "c", "--out", str(tmp_path / "here")])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "30 ticks: every input is the simulated one, bit for bit" in " ".join(out.split())
+    assert all(name in out for name in os.listdir(tmp_path / "here"))
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--fast", "--out", str(tmp_path / "there")])
+    assert ended.value.code == 2
+    assert "add --to c" in capsys.readouterr().err
+
+
+def test_a_controller_fits_in_the_memory_that_its_header_names(masses):
+    """Beyond it a step must not write."""
+    name = "two_mass_spring"
+    header = (masses.folder / f"{name}.h").read_text()
+    words = int(header.partition("double memory[")[2].partition("]")[0])
+    library = ctypes.CDLL(str(masses.folder / f"lib{name}.so"))
+    memory = np.full(words + 64, 7.0)
+    library[f"{name}_init"](ctypes.c_void_p(memory.ctypes.data))
+    step = library[f"{name}_step"]
+    step.argtypes = [ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 3]
+    q, v, u = np.zeros(2), np.zeros(2), np.zeros(1)
+    for k in range(5):
+        assert step(memory.ctypes.data, 0.1 * k, q.ctypes.data, v.ctypes.data, u.ctypes.data) == OK
+    np.testing.assert_array_equal(memory[words:], 7.0)

@@ -1,0 +1,464 @@
+"""A designed controller as a C library: a header, object code, and what builds and checks it."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import textwrap
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.core.files import AnyPath
+from ukctrl.core.files.output_folders import remove_file
+from ukctrl.core.jit.linked_module import Target, object_code
+from ukctrl.core.tie_breaking import max_abs
+from ukctrl.robot.joint_layout import identifier
+from ukctrl.simulation.export.controller_module import OK, POLICIES, ControllerModule
+from ukctrl.simulation.export.runtime import Replay, Runtime
+from ukctrl.simulation.result.atomic_files import write_atomically
+from ukctrl.simulation.scenario import Scenario
+
+TOLERANCE = 1e-12
+"""By which inputs may differ from those of the run, in parts of the largest, where bits may."""
+LINKERS = ("cc", "gcc", "clang", "ld")
+"""What makes a shared library of object code, the first that there is."""
+RUNS_HERE = ("host", "x86-64", "x86-64-v3")
+
+
+@final
+class CLibrary:
+    """Object code of a controller, with all that a C program needs to call it.
+
+    Args:
+        scenario: What it was designed on.
+        runtime: The controller.
+        target: The processor: ``host``, or a name of `TARGETS`.
+        fast: Whether arithmetic may be reordered, so that bits may differ from those of a run.
+        on_refusal: What a tick that is refused leaves as inputs: those before (``hold``), or
+            ``zero``.
+
+    Raises:
+        InputError: A part of the law or the robot is Python's, or there is no such target.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        runtime: Runtime,
+        *,
+        target: str = "host",
+        fast: bool = False,
+        on_refusal: str = "hold",
+    ) -> None:
+        if on_refusal not in POLICIES:
+            raise InputError(f"on_refusal must be {' or '.join(POLICIES)}; got '{on_refusal}'.")
+        processor = Target.named(target)
+        self.name = identifier(scenario.name or runtime.robot.name).lower()
+        self._scenario, self._runtime = scenario, runtime
+        self._target, self._fast, self._policy = target, fast, on_refusal
+        runtime.restart()
+        module = ControllerModule(self.name, runtime.tick, on_refusal)
+        if module.python_steps:
+            raise InputError(
+                f"the controller of '{scenario.name}' cannot go to C, which calls no Python: "
+                f"{quoted(module.python_steps)} of it {_is(module.python_steps)} Python's."
+            )
+        self.messages = module.messages
+        self.state_bytes = module.layout.size
+        self.code = object_code(module.linked(), processor, fast=fast)
+
+    def write(self, folder: Path, rows: Matrix) -> dict[str, str]:
+        """Write all files; return what each is, by its name.
+
+        Args:
+            folder: Where.
+            rows: Ticks to check: time, ``q``, ``v``, the contacts' modes and ``u``.
+        """
+        name = self.name
+        texts = {
+            f"{name}.h": (self.header(), "the interface: three functions and their units"),
+            "CMakeLists.txt": (self._filled(CMAKE), "builds the library and check; find_package"),
+            "check.c": (self._filled(CHECK), "a program that compares the ticks of check.bin"),
+            "controller.py": (self._filled(PYTHON), "the library in Python, with NumPy alone"),
+        }
+        write_atomically(folder / f"{name}.o", self.code)
+        write_atomically(folder / "check.bin", rows.astype("<f8").tobytes())
+        for file, (text, _) in texts.items():
+            write_atomically(folder / file, text.encode())
+        files = {file: words for file, (_, words) in texts.items()}
+        size, ticks = f"{len(self.code) / 1000:.0f} kB", len(rows)
+        files |= {
+            f"{name}.o": f"object code for {self._target}, {size}",
+            "check.bin": f"{ticks} ticks of the run",
+        }
+        if self._link(folder):
+            files[f"lib{name}.so"] = "the same as a shared library"
+        else:
+            remove_file(folder / f"lib{name}.so")
+        return dict(sorted(files.items()))
+
+    def _link(self, folder: Path) -> bool:
+        """Make a shared library; return whether there was a linker for this processor."""
+        linker = next(filter(None, map(shutil.which, LINKERS)), None)
+        if linker is None or self._target not in RUNS_HERE:
+            return False
+        command = [linker, "-shared", "-o", f"lib{self.name}.so", f"{self.name}.o", "-lm"]
+        return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
+
+    def replay(self, folder: Path, rows: Matrix) -> tuple[Replay | None, str]:
+        """Step the shared library through ticks; None where this machine cannot.
+
+        Returns:
+            How it compares, and what is to be said of ticks that it refuses.
+        """
+        if not (folder / f"lib{self.name}.so").exists():
+            return None, (
+                f"the ticks were not compared: this machine cannot run a library for "
+                f"{self._target}, or has no linker. The program check does that where it runs."
+            )
+        controller = LoadedLibrary(folder / f"lib{self.name}.so", self.name, self.state_bytes)
+        nq, nv, nc = (len(x) for x in self._names)
+        worst, at, spent, refused = 0.0, float("nan"), list[float](), list[tuple[float, int]]()
+        u = np.zeros(len(self._runtime.inputs))
+        for row in np.ascontiguousarray(rows):
+            q, v, modes, wanted = np.split(row[1:], np.cumsum([nq, nv, nc]))
+            if nc:
+                controller.contacts(modes)
+            began = time.perf_counter()
+            status = controller.step(float(row[0]), q, v, u)
+            spent.append(time.perf_counter() - began)
+            if status != OK:
+                refused.append((float(row[0]), status))
+            apart = np.inf if status != OK else max_abs(u - wanted)
+            if not apart <= worst:
+                worst, at = apart, float(row[0])
+        mean = 1e6 * float(np.mean(spent[1:] or spent or [0.0]))
+        note = ""
+        if refused:
+            t, status = refused[0]
+            note = (
+                f"{len(refused)} ticks are refused, the first at t = {t:.4g} s: "
+                f"{self.messages[status]}. A library has no LAPACK, which this law comes to."
+            )
+        return Replay(len(rows), worst, at, mean), note
+
+    @property
+    def _names(self) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+        return self._runtime.coordinates, self._runtime.dofs, self._runtime.contacts
+
+    def header(self) -> str:
+        """Return the text of the header."""
+        structure = self._runtime.robot.structure
+        coordinates = zip(self._runtime.coordinates, structure.coordinate_units, strict=True)
+        velocities = zip(self._runtime.dofs, structure.dof_units, strict=True)
+        actuation = self._runtime.robot.actuation
+        inputs = zip(actuation.names, actuation.units, strict=True)
+        lists = {
+            "q": ("measured configuration", list(coordinates)),
+            "v": ("measured velocity", list(velocities)),
+            "u": ("inputs to hold until the next tick", list(inputs)),
+        }
+        lines = []
+        for key, (words, entries) in lists.items():
+            text = ", ".join(f"{name} [{unit}]" if unit else name for name, unit in entries)
+            lines += textwrap.wrap(f"{key}[{len(entries)}]  {words}: {text}", 92,
+                                   initial_indent="   ", subsequent_indent="         ")  # fmt: skip
+        return self._filled(HEADER, order="\n".join(lines))
+
+    def _filled(self, template: str, **more: str) -> str:
+        """Return a text with what this controller is in the places of names between @."""
+        nq, nv, nc = (len(x) for x in self._names)
+        leaves = {"hold": "that of the last tick with status 0", "zero": "zeros"}[self._policy]
+        exact = self._target == "host" and not self._fast
+        values = {
+            "NAME": self.name.upper(), "name": self.name, "version": version("ukctrl"),
+            "title": ascii(self._scenario.title), "target": self._target,
+            "period": f"{self._scenario.timing.control:g}", "leaves": leaves,
+            "nq": str(nq), "nv": str(nv), "nu": str(len(self._runtime.inputs)), "nc": str(nc),
+            "words": str(-(-self.state_bytes // 8)),
+            "statuses": "\n".join(f"   {k:3d}  {text}" for k, text in enumerate(self.messages)),
+            "messages": ",\n".join(f'    "{text}"' for text in self.messages),
+            "tolerance": "0.0" if exact else f"{TOLERANCE:g}",
+            "coordinates": repr(tuple(self._runtime.coordinates)),
+            "velocities": repr(tuple(self._runtime.dofs)),
+            "inputs": repr(tuple(self._runtime.inputs)),
+            "contact_names": repr(tuple(self._runtime.contacts)),
+            "contacts": CONTACTS if nc else "", "set_contacts": SET_CONTACTS if nc else "",
+            **more,
+        }  # fmt: skip
+        text = template
+        for _ in range(2):  # what stands in for a name may have names itself
+            for key, value in values.items():
+                text = text.replace(f"@{key}@", value)
+        return text
+
+
+@final
+class LoadedLibrary:
+    """The shared library of a controller, in this process."""
+
+    def __init__(self, path: AnyPath, name: str, state_bytes: int) -> None:
+        library: Any = ctypes.CDLL(str(Path(path).resolve()))
+        self._step, self._contacts = library[f"{name}_step"], None
+        self._step.argtypes = [ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 3]
+        self._state = (ctypes.c_double * -(-state_bytes // 8))()
+        self._library, self._name = library, name
+        library[f"{name}_init"](ctypes.byref(self._state))
+
+    def contacts(self, modes: Vector) -> None:
+        """Tell what contacts do: 0 open, 1 slides, 2 sticks."""
+        felt = (ctypes.c_int * len(modes))(*modes.astype(int).tolist())
+        self._library[f"{self._name}_contacts"](ctypes.byref(self._state), felt)
+
+    def step(self, t: float, q: Vector, v: Vector, u: Vector) -> int:
+        """Write the inputs of a tick; return its status."""
+        pointers = (array.ctypes.data for array in (q, v, u))
+        status: int = self._step(ctypes.byref(self._state), t, *pointers)
+        return status
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+CONTACTS = """
+/* Tell what the contacts do, before a step: 0 open, 1 slides, 2 sticks (all, after init). */
+void @name@_contacts(@name@_t *controller, const int contacts[@NAME@_CONTACTS]);
+"""
+SET_CONTACTS = """
+        for (i = 0; i < @nc@; i++) contacts[i] = (int)row[1 + @nq@ + @nv@ + i];
+        @name@_contacts(&controller, contacts);"""
+HEADER = """\
+/* The controller of @title@, made by ukctrl @version@ for @target@.
+
+   @name@_t controller;                       the caller's memory; any number of them
+   @name@_init(&controller);                  at the start of the task, and to begin it again
+   status = @name@_step(&controller, t, q, v, u);      every @period@ s
+
+   t     time since the start of the task [s], which grows from call to call
+@order@
+
+   No call asks for memory, locks, waits or reads a file. Two threads may step two controllers. A
+   step whose status is not 0 has left the controller as it was, and in u @leaves@:
+@statuses@
+*/
+#ifndef @NAME@_H
+#define @NAME@_H
+
+#define @NAME@_PERIOD @period@
+#define @NAME@_Q @nq@
+#define @NAME@_V @nv@
+#define @NAME@_U @nu@
+#define @NAME@_CONTACTS @nc@
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct { double memory[@words@]; } @name@_t;
+
+void @name@_init(@name@_t *controller);
+int @name@_step(@name@_t *controller, double t, const double *q, const double *v, double *u);
+@contacts@
+static inline const char *@name@_message(int status)
+{
+    static const char *const messages[] = {
+@messages@
+    };
+    const int count = (int)(sizeof messages / sizeof *messages);
+    return status >= 0 && status < count ? messages[status] : "unknown status";
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+CMAKE = """\
+cmake_minimum_required(VERSION 3.16)
+project(@name@ VERSION 1.0 LANGUAGES C)
+include(GNUInstallDirs)
+
+add_library(@name@ STATIC @name@.o)
+set_source_files_properties(@name@.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+set_target_properties(@name@ PROPERTIES LINKER_LANGUAGE C)
+target_include_directories(@name@ PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(@name@ PUBLIC m)
+
+add_executable(check check.c)
+set_target_properties(check PROPERTIES C_STANDARD 99)
+target_link_libraries(check PRIVATE @name@)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/@name@)
+install(TARGETS @name@ EXPORT @name@-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES @name@.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT @name@-targets FILE @name@-config.cmake DESTINATION ${package})
+"""
+CHECK = """\
+/* Steps the controller through the ticks of a run, and compares its inputs.
+
+   cc -O2 check.c @name@.o -lm -o check && ./check [check.bin]                              */
+#define _POSIX_C_SOURCE 199309L
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "@name@.h"
+
+enum { WIDTH = 1 + @nq@ + @nv@ + @nc@ + @nu@, ROUNDS = 20 };
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+    static @name@_t controller;
+    const double tolerance = @tolerance@; /* in parts of the largest input; 0: of the same bits */
+    double u[@nu@], row[WIDTH], *rows, *times, worst = 0.0, largest = 0.0;
+    size_t ticks = 0, room = 1024, k, differ = 0, refused = 0;
+    int round, i, status = 0;
+#if @NAME@_CONTACTS
+    int contacts[@NAME@_CONTACTS];
+#endif
+    FILE *file = fopen(argc > 1 ? argv[1] : "check.bin", "rb");
+
+    if (!file) {
+        fprintf(stderr, "check.bin must be beside the program, or its first argument\\n");
+        return 2;
+    }
+    rows = malloc(room * sizeof row);
+    while (rows && fread(row, sizeof row, 1, file) == 1) {
+        if (ticks == room) {
+            double *more = realloc(rows, 2 * room * sizeof row);
+            if (!more) break;
+            rows = more;
+            room *= 2;
+        }
+        memcpy(rows + WIDTH * ticks++, row, sizeof row);
+    }
+    fclose(file);
+    times = malloc((ticks + 1) * ROUNDS * sizeof *times);
+    if (!rows || !times || !ticks) return 2;
+    for (round = 0; round < ROUNDS; round++) {
+        @name@_init(&controller);
+        for (k = 0; k < ticks; k++) {
+            const double *wanted = rows + WIDTH * (k + 1) - @nu@;
+            double began;
+            memcpy(row, rows + WIDTH * k, sizeof row);@set_contacts@
+            began = now();
+            status = @name@_step(&controller, row[0], row + 1, row + 1 + @nq@, u);
+            times[ticks * (size_t)round + k] = now() - began;
+            if (round) continue;
+            refused += status != 0;
+            differ += memcmp(u, wanted, sizeof u) != 0;
+            for (i = 0; i < @nu@; i++) {
+                worst = fmax(worst, fabs(u[i] - wanted[i]));
+                largest = fmax(largest, fabs(wanted[i]));
+            }
+        }
+    }
+    qsort(times, ticks * ROUNDS, sizeof *times, compare);
+    printf("%zu ticks: %zu with other bits, %zu refused, worst difference %.3g of %.3g; ", ticks,
+           differ, refused, worst, largest);
+    printf("us a step: least %.2f, half %.2f, 99.9 %% %.2f\\n", times[0],
+           times[ticks * ROUNDS / 2], times[(size_t)(0.999 * (double)(ticks * ROUNDS))]);
+    free(times);
+    free(rows);
+    return refused || (tolerance > 0.0 ? !(worst <= tolerance * largest) : differ != 0);
+}
+"""
+PYTHON = '''\
+"""The controller of @title@, made by ukctrl @version@ for @target@: its C library in Python.
+
+    from controller import Controller
+
+    loop = Controller()
+    u = loop.step(t, q, v)          # every @period@ s
+
+It needs NumPy, and lib@name@.so beside it. As a program it steps through check.bin.
+"""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+COORDINATES = @coordinates@
+VELOCITIES = @velocities@
+INPUTS = @inputs@
+CONTACTS = @contact_names@
+MESSAGES = (
+@messages@,
+)
+_LIBRARY = ctypes.CDLL(str(HERE / "lib@name@.so"))
+_LIBRARY.@name@_step.argtypes = [ctypes.c_void_p, ctypes.c_double] + 3 * [ctypes.c_void_p]
+
+
+class Refused(ArithmeticError):
+    """The law has no inputs at this state; `held` has what to give instead."""
+
+    def __init__(self, status, held):
+        super().__init__(MESSAGES[status])
+        self.status, self.held = status, held
+
+
+class Controller:
+    """The controller at the start of its task."""
+
+    def __init__(self):
+        self._state = (ctypes.c_double * @words@)()
+        self._u = np.zeros(len(INPUTS))
+        self.restart()
+
+    def restart(self):
+        """Begin the task again."""
+        _LIBRARY.@name@_init(ctypes.byref(self._state))
+
+    def step(self, t, q, v, contacts=None):
+        """Return the inputs to hold until the next tick."""
+        q, v = (np.ascontiguousarray(x, dtype=float) for x in (q, v))
+        if q.shape != (len(COORDINATES),) or v.shape != (len(VELOCITIES),):
+            raise ValueError(f"q and v must have {len(COORDINATES)} and {len(VELOCITIES)} entries")
+        if contacts is not None:
+            felt = (ctypes.c_int * len(CONTACTS))(*[int(x) for x in contacts])
+            _LIBRARY.@name@_contacts(ctypes.byref(self._state), felt)
+        places = (x.ctypes.data for x in (q, v, self._u))
+        status = _LIBRARY.@name@_step(ctypes.byref(self._state), t, *places)
+        if status:
+            raise Refused(status, self._u.copy())
+        return self._u.copy()
+
+
+if __name__ == "__main__":
+    sizes = np.cumsum([1, len(COORDINATES), len(VELOCITIES), len(CONTACTS)])
+    rows = np.fromfile(HERE / "check.bin", dtype="<f8").reshape(-1, sizes[-1] + len(INPUTS))
+    loop, differ = Controller(), 0
+    for row in rows:
+        t, q, v, contacts, u = np.split(row, sizes)
+        answer = loop.step(t[0], q, v, contacts if CONTACTS else None)
+        differ += answer.tobytes() != u.tobytes()
+    print(f"{len(rows)} ticks: {differ} with other bits.")
+'''
