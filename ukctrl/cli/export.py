@@ -28,8 +28,8 @@ Points = Annotated[
 ]
 
 To = Annotated[
-    Literal["python", "c"],
-    typer.Option("--to", help="What it becomes: a class of Python, or a library of C."),
+    Literal["python", "c", "fmu"],
+    typer.Option("--to", help="What it becomes: a class of Python, a library of C, or an FMU."),
 ]
 For = Annotated[
     str | None,
@@ -42,6 +42,10 @@ For = Annotated[
 Fast = Annotated[
     bool,
     typer.Option("--fast", help="Of a C library: let arithmetic be reordered; bits may differ."),
+]
+Fmi = Annotated[
+    Literal["2", "3"] | None,
+    typer.Option("--fmi", help="Of an FMU: version of FMI, 3 where absent."),
 ]
 OnRefusal = Annotated[
     Literal["hold", "zero"] | None,
@@ -63,14 +67,19 @@ def export(
     target: For = None,
     fast: Fast = False,
     on_refusal: OnRefusal = None,
+    fmi: Fmi = None,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Hand a controller over: as a class with tables, or as a library of C without Python."""
-    if to != "c" and (target or fast or on_refusal):
-        raise InputError("--target, --fast and --on-refusal are of a C library; add --to c.")
+    if to == "python" and (fast or on_refusal):
+        raise InputError("--fast and --on-refusal are of a C library; add --to c or --to fmu.")
+    if to != "c" and target:
+        raise InputError("--target is of a C library; add --to c.")
+    if to != "fmu" and fmi:
+        raise InputError("--fmi is of an FMU; add --to fmu.")
     ticks = None if period is None else _parse_seconds("period", period)
     spacing = _parse_seconds("points", points)
     chosen = load_scenario(scenario, controller, changes, trust)
@@ -81,7 +90,11 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl.simulation.export.export_controller import export_c_library, export_controller
+    from ukctrl.simulation.export.export_controller import (
+        export_c_library,
+        export_controller,
+        export_fmu,
+    )
     from ukctrl.simulation.simulate import simulate
 
     name = f"{file_name(chosen.name)}-export"
@@ -94,6 +107,9 @@ def export(
             if to == "c":
                 choices = {"target": target or "host", "on_refusal": on_refusal or "hold"}
                 done = export_c_library(chosen, result, folder, fast=fast, **choices)
+            elif to == "fmu":
+                unit = {"fmi": int(fmi or 3), "fast": fast, "on_refusal": on_refusal or "hold"}
+                done = export_fmu(chosen, result, folder, **unit)
             else:
                 done = export_controller(chosen, result, folder, points=spacing, trust=trust)
         print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))

@@ -11,13 +11,14 @@ import sys
 
 import numpy as np
 import pytest
+from extras import needs
 
 from ukctrl import Command, Controller, Law, Scenario, simulate, spec
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.export.c_library import CLibrary, LoadedLibrary
 from ukctrl.simulation.export.controller_module import BACKWARDS, INVALID, OK
-from ukctrl.simulation.export.export_controller import export_c_library, tick_rows
+from ukctrl.simulation.export.export_controller import export_c_library, export_fmu, tick_rows
 from ukctrl.simulation.export.runtime import Runtime
 
 COMPILER = shutil.which("cc")
@@ -300,3 +301,77 @@ def test_a_controller_fits_in_the_memory_that_its_header_names(masses):
     for k in range(5):
         assert step(memory.ctypes.data, 0.1 * k, q.ctypes.data, v.ctypes.data, u.ctypes.data) == OK
     np.testing.assert_array_equal(memory[words:], 7.0)
+
+
+@pytest.mark.slow
+@needs("fmpy")
+@with_compiler
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_a_unit_of_fmi_is_one_and_gives_the_bits_of_the_run(fmi, tmp_path):
+    from fmpy import extract, read_model_description, simulate_fmu
+    from fmpy.validation import validate_fmu
+
+    scenario, result = sampled("coordinated-arms")
+    done = export_fmu(scenario, result, tmp_path, fmi=fmi)
+    assert done.replay.identical
+    unit = tmp_path / "coordinated_arms.fmu"
+    assert validate_fmu(str(unit)) == []
+    variables = {one.name: one for one in read_model_description(str(unit)).modelVariables}
+    names = [name for name in variables if name[:2] in ("q.", "v.")]
+    seen = np.zeros(len(result.time), [("time", float), *((name, float) for name in names)])
+    seen["time"] = result.time
+    for name, column in zip(names, np.hstack([result["q"], result["v"]]).T, strict=True):
+        seen[name] = column
+    outputs = [name for name in variables if name.startswith("u.")]
+    found = simulate_fmu(
+        str(unit), stop_time=float(result.time[-1]), step_size=0.001, output_interval=0.001,
+        input=seen, output=outputs,
+    )  # fmt: skip
+    # what a step answers stands at its end
+    answered = np.column_stack([found[name] for name in outputs])[1:]
+    wanted = result["u"][: len(answered)]
+    assert len(answered) == 60
+    np.testing.assert_array_equal(answered, wanted)
+    folder = extract(str(unit))
+    if fmi == 3:
+        _state_goes_to_another_unit(folder, unit, wanted, result)
+
+
+def _state_goes_to_another_unit(folder, path, wanted, result):
+    from fmpy import read_model_description
+    from fmpy.fmi3 import FMU3Slave
+
+    described = read_model_description(str(path))
+    references = {one.name: one.valueReference for one in described.modelVariables}
+    states = [reference for name, reference in references.items() if name[:2] in ("q.", "v.")]
+    outputs = [reference for name, reference in references.items() if name.startswith("u.")]
+    units = []
+    for name in ("one", "other"):
+        unit = FMU3Slave(
+            guid=described.guid, unzipDirectory=folder, instanceName=name,
+            modelIdentifier=described.coSimulation.modelIdentifier,
+        )  # fmt: skip
+        unit.instantiate()
+        unit.enterInitializationMode()
+        unit.exitInitializationMode()
+        units.append(unit)
+    at = np.hstack([result["q"], result["v"]])
+
+    def step(unit, k):
+        unit.setFloat64(states, at[k])
+        unit.doStep(float(result.time[k]), 0.001)
+        return unit.getFloat64(outputs)
+
+    one, other = units
+    for k in range(20):
+        step(one, k)
+    kept = one.getFMUState()
+    other.setFMUState(other.deserializeFMUState(one.serializeFMUState(kept)))
+    for unit in (one, other):
+        assert step(unit, 20) == wanted[20].tolist()
+        assert step(unit, 21) == wanted[21].tolist()
+    one.setFMUState(kept)
+    assert step(one, 20) == wanted[20].tolist()
+    for unit in units:
+        unit.terminate()
+        unit.freeInstance()

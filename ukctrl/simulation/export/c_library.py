@@ -85,9 +85,9 @@ class CLibrary:
         name = self.name
         texts = {
             f"{name}.h": (self.header(), "the interface: three functions and their units"),
-            "CMakeLists.txt": (self._filled(CMAKE), "builds the library and check; find_package"),
-            "check.c": (self._filled(CHECK), "a program that compares the ticks of check.bin"),
-            "controller.py": (self._filled(PYTHON), "the library in Python, with NumPy alone"),
+            "CMakeLists.txt": (self.filled(CMAKE), "builds the library and check; find_package"),
+            "check.c": (self.filled(CHECK), "a program that compares the ticks of check.bin"),
+            "controller.py": (self.filled(PYTHON), "the library in Python, with NumPy alone"),
         }
         write_atomically(folder / f"{name}.o", self.code)
         write_atomically(folder / "check.bin", rows.astype("<f8").tobytes())
@@ -154,26 +154,61 @@ class CLibrary:
     def _names(self) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
         return self._runtime.coordinates, self._runtime.dofs, self._runtime.contacts
 
+    @property
+    def title(self) -> str:
+        """What the scenario is called."""
+        return self._scenario.title
+
+    @property
+    def period(self) -> float:
+        """Time between ticks [s]."""
+        assert self._scenario.timing.control is not None
+        return self._scenario.timing.control
+
+    @property
+    def first_output(self) -> int:
+        """Number of the first input of the robot among `variables`, from 1."""
+        return 1 + sum(map(len, self._names))
+
+    def variables(self) -> list[tuple[str, str, str]]:
+        """Return names, units, and whether it is an input or an output, of all that a tick has."""
+        structure, actuation = self._runtime.robot.structure, self._runtime.robot.actuation
+        q, v, contacts = self._names
+        lists = {
+            "q": zip(q, structure.coordinate_units, strict=True),
+            "v": zip(v, structure.dof_units, strict=True),
+            "contact": ((name, "") for name in contacts),
+            "u": zip(actuation.names, actuation.units, strict=True),
+        }
+        return [
+            (f"{key}.{name}", unit, "output" if key == "u" else "input")
+            for key, entries in lists.items()
+            for name, unit in entries
+        ]
+
     def header(self) -> str:
         """Return the text of the header."""
-        structure = self._runtime.robot.structure
-        coordinates = zip(self._runtime.coordinates, structure.coordinate_units, strict=True)
-        velocities = zip(self._runtime.dofs, structure.dof_units, strict=True)
-        actuation = self._runtime.robot.actuation
-        inputs = zip(actuation.names, actuation.units, strict=True)
-        lists = {
-            "q": ("measured configuration", list(coordinates)),
-            "v": ("measured velocity", list(velocities)),
-            "u": ("inputs to hold until the next tick", list(inputs)),
+        meanings = {
+            "q": "measured configuration",
+            "v": "measured velocity",
+            "contact": "what contacts do, for @name@_contacts",
+            "u": "inputs to hold until the next tick",
         }
-        lines = []
-        for key, (words, entries) in lists.items():
-            text = ", ".join(f"{name} [{unit}]" if unit else name for name, unit in entries)
+        lines = list[str]()
+        for key, words in meanings.items():
+            entries = [
+                f"{name.removeprefix(f'{key}.')} [{unit}]" if unit else name.removeprefix(f"{key}.")
+                for name, unit, _ in self.variables()
+                if name.startswith(f"{key}.")
+            ]
+            if not entries:
+                continue
+            text = ", ".join(entries)
             lines += textwrap.wrap(f"{key}[{len(entries)}]  {words}: {text}", 92,
                                    initial_indent="   ", subsequent_indent="         ")  # fmt: skip
-        return self._filled(HEADER, order="\n".join(lines))
+        return self.filled(HEADER, order="\n".join(lines))
 
-    def _filled(self, template: str, **more: str) -> str:
+    def filled(self, template: str, **more: str) -> str:
         """Return a text with what this controller is in the places of names between @."""
         nq, nv, nc = (len(x) for x in self._names)
         leaves = {"hold": "that of the last tick with status 0", "zero": "zeros"}[self._policy]
@@ -239,9 +274,9 @@ SET_CONTACTS = """
 HEADER = """\
 /* The controller of @title@, made by ukctrl @version@ for @target@.
 
-   @name@_t controller;                       the caller's memory; any number of them
-   @name@_init(&controller);                  at the start of the task, and to begin it again
-   status = @name@_step(&controller, t, q, v, u);      every @period@ s
+   @name@_t controller;             the caller's memory; any number of them
+   @name@_init(&controller);        at the start of the task, and to begin it again
+   @name@_step(&controller, t, q, v, u);        every @period@ s; returns a status
 
    t     time since the start of the task [s], which grows from call to call
 @order@
@@ -266,6 +301,7 @@ extern "C" {
 typedef struct { double memory[@words@]; } @name@_t;
 
 void @name@_init(@name@_t *controller);
+void @name@_moved(@name@_t *controller);    /* after its memory was copied elsewhere */
 int @name@_step(@name@_t *controller, double t, const double *q, const double *v, double *u);
 @contacts@
 static inline const char *@name@_message(int status)

@@ -60,7 +60,8 @@ class StateLayout(NamedTuple):
 
 @final
 class ControllerModule:
-    """A module that defines ``NAME_init`` and ``NAME_step``, and with contacts ``NAME_contacts``.
+    """A module that defines ``NAME_init``, ``NAME_moved``, ``NAME_step`` and, with contacts,
+    ``NAME_contacts``.
 
     Args:
         name: What its functions are called.
@@ -169,16 +170,27 @@ class ControllerModule:
     # Functions
 
     def _write_init(self) -> None:
+        moved = self._write_moved()
         function, builder = self._exported("init", ir.VoidType(), [POINTER])
         (base,) = function.args
         template = self._table("template", self._image.variable)
         copy = self._module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, WORD])
         size, plain = WORD(len(self._image.variable)), ir.IntType(1)(0)
         builder.call(copy, [base, builder.bitcast(template, POINTER), size, plain])
-        moved: dict[bool, dict[int, int]] = {False: {}, True: {}}
+        self._store(builder, base, self.layout.last_t, DOUBLE(-np.inf))
+        for k in range(len(self._tick.u)):
+            self._store(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE(0.0))
+        builder.call(moved, [base])
+        builder.ret_void()
+
+    def _write_moved(self) -> Any:
+        """Write what corrects all addresses in a controller, which it has of itself."""
+        function, builder = self._exported("moved", ir.VoidType(), [POINTER])
+        (base,) = function.args
+        places: dict[bool, dict[int, int]] = {False: {}, True: {}}
         for offset, target in self._image.addresses.items():
             if isinstance(target, Place):
-                moved[target.is_constant][offset] = target.offset
+                places[target.is_constant][offset] = target.offset
                 continue
             if isinstance(target, CallbackAddress):
                 callee = self._come_back()
@@ -187,14 +199,12 @@ class ControllerModule:
             else:
                 callee = self._trampoline(KernelCall(*target))
             self._store(builder, base, offset, builder.ptrtoint(callee, WORD))
-        for is_constant, places in moved.items():
-            if places:
+        for is_constant, offsets in places.items():
+            if offsets:
                 source = builder.bitcast(self._constants, POINTER) if is_constant else base
-                self._relocate(builder, base, source, places, f"moved.{int(is_constant)}")
-        self._store(builder, base, self.layout.last_t, DOUBLE(-np.inf))
-        for k in range(len(self._tick.u)):
-            self._store(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE(0.0))
+                self._relocate(builder, base, source, offsets, f"moved.{int(is_constant)}")
         builder.ret_void()
+        return function
 
     def _relocate(
         self, builder: Any, base: Any, source: Any, places: dict[int, int], name: str

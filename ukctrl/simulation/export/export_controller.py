@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -202,6 +203,43 @@ def export_c_library(
     largest = float(np.abs(rows[:, -len(runtime.inputs) :]).max(initial=0.0))
     tolerance = 0.0 if exact else TOLERANCE * largest
     return ExportedController(folder, files, comparison, tuple(notes), tolerance)
+
+
+def export_fmu(
+    scenario: Scenario, result: Result, folder: AnyPath, *, fmi: int = 3, **options: Any
+) -> ExportedController:
+    """Write a controller as a functional mock-up unit for co-simulation, ``NAME.fmu``.
+
+    Args:
+        scenario: What was run, as for `export_c_library`.
+        result: Its run.
+        folder: Where to write; made when it does not exist.
+        fmi: Version of FMI, 2 or 3.
+        **options: ``fast`` and ``on_refusal`` of `export_c_library`.
+
+    Raises:
+        InputError: As of `export_c_library`; or there is no C compiler.
+    """
+    from ukctrl.simulation.export.c_library import TOLERANCE, CLibrary
+    from ukctrl.simulation.export.fmu import functional_mockup_unit
+
+    runtime, folder = runtime_to_export(scenario, result), Path(folder)
+    # units are made for this machine's family, and not for this very processor
+    library = CLibrary(scenario, runtime, target="x86-64", **options)
+    content, rows = functional_mockup_unit(library, fmi), tick_rows(result, runtime)
+    with tempfile.TemporaryDirectory() as place:
+        library.write(Path(place), rows)
+        comparison, note = library.replay(Path(place), rows)
+    with output_folder("the controller", folder):
+        write_atomically(folder / "controller.toml", _card(scenario).encode())
+        write_atomically(folder / f"{library.name}.fmu", content)
+    files = {
+        "controller.toml": "the controller and its gains, for --controller",
+        f"{library.name}.fmu": f"for co-simulation by FMI {fmi}.0, {len(content) // 1000} kB",
+    }
+    notes = [note] * bool(note) + _run_notes(result)
+    largest = float(np.abs(rows[:, -len(runtime.inputs) :]).max(initial=0.0))
+    return ExportedController(folder, files, comparison, tuple(notes), TOLERANCE * largest)
 
 
 def tick_rows(result: Result, runtime: Runtime) -> Matrix:
