@@ -108,8 +108,9 @@ def export(
                 choices = {"target": target or "host", "on_refusal": on_refusal or "hold"}
                 done = export_c_library(chosen, result, folder, fast=fast, **choices)
             elif to == "fmu":
-                unit = {"fmi": int(fmi or 3), "fast": fast, "on_refusal": on_refusal or "hold"}
-                done = export_fmu(chosen, result, folder, **unit)
+                policy = on_refusal or "hold"
+                number = int(fmi or 3)
+                done = export_fmu(chosen, result, folder, fmi=number, fast=fast, on_refusal=policy)
             else:
                 done = export_controller(chosen, result, folder, points=spacing, trust=trust)
         print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -206,7 +206,13 @@ def export_c_library(
 
 
 def export_fmu(
-    scenario: Scenario, result: Result, folder: AnyPath, *, fmi: int = 3, **options: Any
+    scenario: Scenario,
+    result: Result,
+    folder: AnyPath,
+    *,
+    fmi: int = 3,
+    fast: bool = False,
+    on_refusal: str = "hold",
 ) -> ExportedController:
     """Write a controller as a functional mock-up unit for co-simulation, ``NAME.fmu``.
 
@@ -215,7 +221,8 @@ def export_fmu(
         result: Its run.
         folder: Where to write; made when it does not exist.
         fmi: Version of FMI, 2 or 3.
-        **options: ``fast`` and ``on_refusal`` of `export_c_library`.
+        fast: As of `export_c_library`.
+        on_refusal: As of `export_c_library`.
 
     Raises:
         InputError: As of `export_c_library`; or there is no C compiler.
@@ -225,7 +232,7 @@ def export_fmu(
 
     runtime, folder = runtime_to_export(scenario, result), Path(folder)
     # units are made for this machine's family, and not for this very processor
-    library = CLibrary(scenario, runtime, target="x86-64", **options)
+    library = CLibrary(scenario, runtime, target="x86-64", fast=fast, on_refusal=on_refusal)
     content, rows = functional_mockup_unit(library, fmi), tick_rows(result, runtime)
     with tempfile.TemporaryDirectory() as place:
         library.write(Path(place), rows)
