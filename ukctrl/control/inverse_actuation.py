@@ -14,7 +14,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
+from ukctrl.mechanics.relative_degree import elastic_kinds
 from ukctrl.robot import Snapshot
 
 
@@ -82,7 +82,8 @@ class FullActuation:
         dynamics.move(task.start, task.q, task.v)
         rank, freedoms = dynamics.reached().shape[1], robot.nv - dynamics.passive_rank
         if rank < freedoms:
-            instead = 'kind = "servo"' if robot.elastic is None else ELASTIC_KINDS
+            elastic = robot.elastic
+            instead = 'kind = "servo"' if elastic is None else elastic_kinds(elastic)
             raise InputError(
                 f"robot '{robot.name}' must have a motor for each of its {freedoms} freedoms to "
                 f"follow a joint motion; its motors reach {rank}. Use {instead}."
