@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.analysis.check.speed_factor import SpeedFactor, tried_factor
+from ukctrl.analysis.check.speed_factor import MIN_FACTOR, SpeedFactor, tried_factor
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.analysis.linear.sampled_systems import sampled_plant
 from ukctrl.control.error_polynomial import ErrorPolynomial
@@ -53,8 +53,9 @@ REST_SPEED_RTOL = 1e-3
 """A motion slower than this, beside its fastest, stands: there it may stop and go."""
 MIN_TRAVEL = 1e-6
 """A stretch that goes no further than this stands, but for rounding [rad, m]."""
-FRICTION_PASSES = 4
-"""Passes for what friction takes at another speed."""
+FRICTION_PASSES, FRICTION_RTOL = 16, 1e-4
+"""Most passes for what friction takes at another speed, and the change of a factor that ends them.
+"""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -185,18 +186,23 @@ def _input_bounds(loop: Loop, rate: Vector) -> tuple[Vector, Vector]:
 def _speed_factor(one: _MotionSegment) -> SpeedFactor:
     """Return at which part of its speed a stretch keeps motors and speeds within their limits."""
     factor = np.ones(len(one.t))
-    # Friction depends on the speed that is looked for: a fixed point.
+    # Friction depends on the speed that is looked for: Newton's method, which comes from below, for
+    # friction grows less than the square of the speed.
     for _ in range(FRICTION_PASSES):
         rows = one.limits.tangents((factor * one.speed) ** 2)
         demand = rows.a * one.bend[:, None] + rows.b * one.speed[:, None] ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.where(demand > 0.0, rows.c / demand, np.inf)
-        squares[rows.c < 0.0] = 0.0
+        # a tangent that is beyond its limit at rest may be within it at this speed
+        squares[(rows.c < 0.0) & (demand * factor[:, None] ** 2 > rows.c)] = 0.0
         squares = np.column_stack([squares, rows.max_square_speed / one.speed**2])
         min_squares = squares.min(axis=1)
-        factor = np.where(
-            np.isfinite(min_squares) & (min_squares > 0.0), np.sqrt(min_squares), factor
-        )
+        before = factor
+        # where friction alone is too much the motion must be slower, until it stands
+        factor = np.where(min_squares > 0.0, np.sqrt(min_squares), 0.25 * before)
+        factor = np.where(np.isfinite(factor), factor, before)
+        if np.all((np.abs(factor - before) <= FRICTION_RTOL * factor) | (factor < MIN_FACTOR)):
+            break
     k = first_smallest(min_squares)
     row = first_smallest(squares[k])
     speed_binds = row == squares.shape[1] - 1
