@@ -193,8 +193,7 @@ def rank_diagnostics(
     alike: dict[str, list[str]] = {}
     certain = dict[str, bool]()
     for degree in () if together else degrees:
-        is_direct = degree.value is not None and degree.value <= 2
-        if not is_direct and degree.name not in servo.dependent:
+        if not degree.is_direct and degree.name not in servo.dependent:
             alike.setdefault(degree.sentence, []).append(degree.name)
             certain.setdefault(degree.sentence, degree.value is not None)
     for sentence, names in alike.items():
