@@ -91,6 +91,9 @@ def test_what_grows_without_a_hold_is_not_the_period_to_blame():
     assert not stability.of_hold
     assert found.ok
     assert any(text.startswith("the law does not hold all of the robot") for text in found.warnings)
+    # the rows bear their own period all the same, whatever grows beside them
+    assert stability.limit == pytest.approx(0.1, **LIMIT)
+    assert "; a hold makes no other mode grow below 0.1 s" in dict(facts(found))["loop"]
 
 
 def test_check_and_analyze_write_the_same_poles():

@@ -8,6 +8,7 @@ none that grows nearly as fast.
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 from collections.abc import Iterator
 
@@ -18,6 +19,8 @@ from ukctrl.analysis.check.timing import first_loss
 from ukctrl.analysis.linear.linear_analysis import stability_text
 from ukctrl.analysis.linear.linear_loop import (
     LinearLoop,
+    growing_count,
+    growth_rate,
     linear_loop,
     linearise_loop,
     loop_growth_rate,
@@ -74,8 +77,9 @@ class LoopStability:
     smooth: bool
     """Whether the law is smooth at all of them: else its poles do not decide."""
     limit: float | None
-    """Period up to which a hold makes no mode grow at any of them, the delay in periods unchanged
-    [s]; None where that is not known, as sensors or an observer are made for the period."""
+    """Period up to which a hold makes no mode grow at any of them that does not without one, the
+    delay in periods unchanged [s]; None where that is not known, as sensors or an observer are made
+    for the period."""
     recommended: float | None = None
     """A period with which the scenario's loop was tried, and is stable [s]; None where none was
     found, or none is needed."""
@@ -218,10 +222,10 @@ def _bounds_of_hold(loops: list[LinearLoop]) -> list[float] | None:
 
 def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
     """Return the period up to which the hold makes no mode of any loop grow [s]."""
+    growing = [growing_count(linear.at_period(None).rates()) for linear in loops]
 
     def harmless(period: float) -> bool:
-        rates = (_growth_at(linear, period) for linear in loops)
-        return all(rate <= bound for rate, bound in zip(rates, bounds, strict=True))
+        return all(map(functools.partial(_is_harmless, period), loops, bounds, growing))
 
     if not harmless(MIN_PERIOD):
         return 0.0
@@ -231,10 +235,14 @@ def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
     return min(limit, MAX_PERIOD)
 
 
-def _growth_at(linear: LinearLoop, period: float) -> float:
+def _is_harmless(period: float, linear: LinearLoop, bound: float, growing: int) -> bool:
     with np.errstate(all="ignore"):  # what is unstable without a law may overflow in a long period
         held = linear.at_period(period)
-        return loop_growth_rate(held) if np.isfinite(held.closed).all() else math.inf
+        if not np.isfinite(held.closed).all():
+            return False
+        rates = held.rates()
+    # beside a mode that grows anyway, one that the hold makes grow may stay below the bound
+    return growth_rate(rates) <= bound and growing_count(rates) <= growing
 
 
 def _tried_period(
