@@ -320,12 +320,12 @@ LONGER = "Let timing.duration be longer."
 @pytest.mark.parametrize(
     ("given", "kind", "expected"),
     [
-        ({}, "plan", [("note", "timing", SLOWER, None, RETIME)]),
-        ({"retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({}, "plan", [("note", "timing", SLOWER, 1.25, RETIME)]),
+        ({"retimed": None}, "plan", [("note", "timing", SLOWER, 1.25, "")]),
         ({"rate": 0.0}, "plan", []),
         ({"rate": 0.991}, "plan", []),
-        ({}, "law", [("note", "timing", SLOWER, None, RETIME)]),
-        ({"clock_ends": 1.0, "retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({}, "law", [("note", "timing", SLOWER, 1.25, RETIME)]),
+        ({"clock_ends": 1.0, "retimed": None}, "plan", [("note", "timing", SLOWER, 1.25, "")]),
         ({"clock_ends": 2.0, "rate": 1.0}, "plan", []),
         ({"clock_ends": 2.5, "rate": 1.0}, "plan", [("note", "timing", ENDS, None, LONGER)]),
         ({"clock_ends": 1.0, "rate": 1.0}, "law", [("warning", "open", OPEN, None, HOLD)]),

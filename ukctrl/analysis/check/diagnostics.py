@@ -27,7 +27,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule, sticking_contacts
 from ukctrl.analysis.check.input_feasibility import ContactLoad, Feasibility
 from ukctrl.analysis.check.limit_usage import LimitUsage
-from ukctrl.analysis.check.loop_stability import LoopStability, TrialRun
+from ukctrl.analysis.check.loop_stability import CERTAIN_GROWTH, LoopStability, TrialRun
 from ukctrl.analysis.check.motion_ranks import MotionRanks, ObservabilitySample, RankHistory
 from ukctrl.analysis.check.safety_feasibility import (
     LIMIT_TOLERANCE,
@@ -292,7 +292,7 @@ def _timing_diagnostics(timing: PathTiming, trajectory: TaskMotionSummary) -> It
     values: dict[str, object] = {"timing": timing, "binding": describe_binding(timing.binding)}
     if 0.0 < timing.rate < TIMING_NOTE_FACTOR:
         # advice that has been tried; where it was refused there is none
-        yield diagnose("timing", "note", values, helps=timing.retimed is not None)
+        yield diagnose("timing", "note", values, timing.t, timing.retimed is not None)
     if retimed and trajectory.kind == "law":
         yield diagnose("open", "warning")
     if timing.clock_ends is not None and timing.clock_ends > trajectory.end:
@@ -484,7 +484,7 @@ CAUSED_BY: Mapping[str, tuple[str, ...]] = {
     "limits": _DEMANDING,
     "speed": ("open", "motion", "ranks", "internal"),
     "place": ("open", "internal"),
-    "timing": ("open",),
+    "timing": ("open", "internal"),
     "ground": _DEMANDING,
     "gives way": ("limits", "motion"),
 }
@@ -560,8 +560,12 @@ def _coincides(cause: Diagnostic, effect: Diagnostic, along: MotionCheck) -> boo
         return at >= (cause.time or -math.inf)  # from the start on counts as always
     if cause.subject == "off" and effect.subject == "loop":  # off the path the poles are others
         return at <= trajectory.start
-    if cause.subject == "internal":  # what runs away grows, and passes limits late
-        return trajectory.kind == "law" and at >= 0.5 * (trajectory.start + trajectory.reached)
+    if cause.subject == "internal":  # what runs away grows, and passes limits late, or at once
+        late = 0.5 * (trajectory.start + trajectory.reached)
+        if along.stability is not None and along.stability.growth[0] > 0.0:
+            ran_away = trajectory.start + CERTAIN_GROWTH / along.stability.growth[0]
+            late = min(late, ran_away)
+        return trajectory.kind == "law" and at >= late
     return True
 
 

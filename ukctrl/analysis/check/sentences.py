@@ -37,8 +37,7 @@ SENTENCES: Mapping[str, str] = {
     "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
         "written as phi it would hold a value."),
     "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
-        'under gravity: give controller.allocation.null_space, e.g. {{ kind = "self_motion", kd = '
-        "10.0 }}, or more rows."),
+        "under gravity: {advice}, or more rows."),
     "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
     "closures: above": ("contacts {names} start {where}: open, they leave the motors without grip "
