@@ -284,7 +284,7 @@ def test_what_is_missing_is_told_by_the_joints_with_one_motor():
     said = list(_missing(robot, tuple(_joints(robot))))
     assert said == [
         "no torque limit of any motor: write it in the model file, or as [[actuator]] limit in "
-        "robot.toml.",
+        "robot.toml, with a table for every motor.",
         "no speed limit of 'x2': write it in the model file, or as [[limit]] velocity in "
         "robot.toml.",
         "no range of 'x2': write it in the model file, or as [[limit]] position in robot.toml.",
