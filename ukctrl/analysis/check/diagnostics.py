@@ -356,7 +356,9 @@ def safety_diagnostics(
         values = {"where": "all along the exact task", "why": along.kept_unknown}
         yield diagnose("keep: unknown", "warning", values)
     if along.left is not None and along.curves is not None:
-        yield from _crossing_diagnostics(along.left, along.curves.t)
+        acts = loop.effects.acts_on_plant
+        misjudges = acts or loop.believed_model.robot is not loop.robot
+        yield from _crossing_diagnostics(along.left, along.curves.t, misjudges=misjudges)
     for interval in along.kept.stretches if along.kept is not None else ():
         if interval.conflict or not interval.crossed:
             yield _infeasible_diagnostic(interval)
@@ -415,8 +417,16 @@ def _start_limits(keeper: SafetyFilter, h: Vector, inward: Vector) -> Iterator[D
             yield diagnose("keep: start moves", "warning", values)
 
 
-def _crossing_diagnostics(curves: SlackCurves, t: Vector) -> Iterator[Diagnostic]:
-    """Yield of every block how much the exact task leaves, or by how much it is beyond."""
+def _crossing_diagnostics(
+    curves: SlackCurves, t: Vector, *, misjudges: bool
+) -> Iterator[Diagnostic]:
+    """Yield of every block how much the exact task leaves, or by how much it is beyond.
+
+    Args:
+        curves: What the motion leaves.
+        t: Its knots, shape ``(k,)`` [s].
+        misjudges: Whether the robot that the law believes in is another than the true one.
+    """
     blocks = curves.blocks[: curves.force_offset]
     unknown = np.asarray(np.isnan(curves.slack).any(axis=0))
     for block in dict.fromkeys(blocks):
@@ -432,7 +442,7 @@ def _crossing_diagnostics(curves: SlackCurves, t: Vector) -> Iterator[Diagnostic
         since = float(t[int(crossed.argmax())])
         values = {"name": curves.names[row], "gap": si(-slack, unit), "since": since}
         values |= {"t": t[int(h.argmin())]}
-        yield diagnose("keep: crossed", "warning", values, since)
+        yield diagnose("keep: crossed", "warning", values, since, misjudges)
 
 
 def observability_diagnostics(samples: Sequence[ObservabilitySample]) -> Iterator[Diagnostic]:

@@ -188,6 +188,8 @@ REMEDIES: Mapping[str, str] = {
     "keep: conflict": "Move a limit, or the path; or say by order which gives way first.",
     "keep: task": "Slow the path down there, keep further away, or give a shorter decay.",
     "keep: unactuated": "Keep what the motors move at once, such as the joints before the springs.",
+    "keep: crossed": ("The law keeps it on the robot that it believes in, and the true one may "
+        "come nearer: let the limit's margin cover that."),
     "observer: blind": MORE_SENSORS,
     "observer: weak": MORE_SENSORS,
 }  # fmt: skip
