@@ -112,7 +112,8 @@ UNTRIED = {
     "law: ground", "timing: optimised",
     # Choices of whoever sets the task: which path, limit, gain or motor is another, and by how much
     "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown", "keep: start",
-    "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: unactuated",
+    "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: crossed",
+    "keep: unactuated",
     "observer: blind", "observer: weak",
 }  # fmt: skip
 """Advice that no test follows."""

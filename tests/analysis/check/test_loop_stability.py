@@ -9,7 +9,7 @@ from loop_verdicts import CATALOGUE, at_random, of_catalogue
 
 from ukctrl import Robot, Scenario, analyze, check, simulate
 from ukctrl.analysis.check.check_report import facts
-from ukctrl.analysis.check.loop_stability import BEYOND_KEPT, loop_stability
+from ukctrl.analysis.check.loop_stability import BEYOND_KEPT, _returns, loop_stability
 from ukctrl.analysis.check.task_motion import task_motion
 from ukctrl.control import Baumgarte, Damping, LeastNorm, Servo
 from ukctrl.mechanics.constraints import JointFollows
@@ -133,6 +133,22 @@ def test_the_fact_says_where_the_loop_was_looked_at():
         "neutral: 1 of 4 modes neither grow nor decay; a hold makes no mode grow below 0.04 s "
         "(at 5 states)"
     )
+
+
+@pytest.mark.parametrize(
+    ("apart", "returns"), [((0.01, 0.05, 0.009), True), ((0.01, 0.05, 0.02), False)]
+)
+def test_a_run_comes_back_that_ends_nearer_than_it_was_pushed(monkeypatch, apart, returns):
+    """Two runs on the limit cycle of one loop keep a distance that is no more than their first."""
+
+    class Run(dict):
+        status = "completed"
+
+    loop = Loop(masses(0.001))
+    q, v = np.zeros((3, 2)), np.zeros((3, 2))
+    pushed = Run(v=np.column_stack([apart, np.zeros(3)]))
+    monkeypatch.setattr("ukctrl.analysis.check.loop_stability.simulate", lambda _: pushed)
+    assert _returns(loop, loop.scenario, Run(q=q, v=v)) is returns
 
 
 SHORT = {

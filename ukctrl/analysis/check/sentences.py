@@ -179,7 +179,9 @@ REMEDIES: Mapping[str, str] = {
         "controller.use = 'computed-torque'."),
     "loop: period": ("Shorten timing.control to {stability.recommended:.2g} s, with which "
         "the poles were tried and are stable, or lower the gains."),
-    "loop: gains": "Lower the gains: no shorter control period that was tried makes it stable.",
+    "loop: gains": ("Lower the gains, joint by joint where the inertias differ, as ukctrl analyze "
+        "--bandwidth gives them for most laws: no shorter control period that was tried makes it "
+        "stable."),
     "keep: doubt": "Give a smaller deceleration or speed.",
     "keep: unknown": "Keep what has a value wherever the robot may be.",
     "keep: start": "Start inside, or move the limit.",
