@@ -366,7 +366,8 @@ class UnilateralContacts:
         subject = f"contacts {at} jam" if sum(sliding) > 1 else f"contact {at} jams"
         return JammedContact(
             f"{subject}: the more it rubs the harder it presses, and "
-            "no acceleration follows (Painlevé's paradox). Lower mu, or change the posture."
+            "no acceleration follows (Painlevé's paradox). Lower mu, change the posture, or let "
+            'the law keep it from sliding: [[keep]] kind = "contact_forces", with a least force.'
         )
 
     def force_step(self, A: Matrix) -> KernelStep:

@@ -282,6 +282,8 @@ def _contact_diagnostics(ground: Iterable[ContactLoad]) -> Iterator[Diagnostic]:
         if load.lifts is not None:
             values = {"load": load, "pull": -load.least}
             yield diagnose("ground: lifts", "warning", values, load.lifts)
+        elif load.mu is not None and load.friction > load.mu:
+            yield diagnose("ground: slides", "warning", {"load": load})
         elif load.friction > SLIPPERY:
             yield diagnose("ground: slips", "note", {"load": load})
 

@@ -15,6 +15,10 @@ SLOW_DOWN = "Slow the motion down"
 NOT_TRIED = " Whether a slower motion is enough was not tried."
 BOUNDED = 'controller.allocation.kind = "bounded"'
 LIMIT_REMEDY = f"{SLOW_DOWN}, or let the law keep within the limits: {BOUNDED}."
+GROUND_REMEDY = (
+    f"{SLOW_DOWN}, or let the law keep the forces that the ground can give, and the task give way "
+    'where it must: [[keep]] kind = "contact_forces", with a least force.'
+)
 SINGULAR_REMEDY = (
     "Move the path or the start, or let the law give way there: controller.allocation.kind = "
     '"damped".'
@@ -92,6 +96,8 @@ SENTENCES: Mapping[str, str] = {
     "more": "{count} more {element}s are beyond a limit.",
     "ground: lifts": ("contact '{load.name}' would lift off at t = {load.lifts:.4g} s: the ground "
         "would have to pull with up to {pull:.3g} N (t = {load.t:.4g} s)."),
+    "ground: slides": ("contact '{load.name}' needs a coefficient of friction of "
+        "{load.friction:.2g} not to slip, and has {load.mu:.2g}: it slides."),
     "ground: slips": ("contact '{load.name}' needs a coefficient of friction of "
         "{load.friction:.2g} not to slip, more than rubber has on dry concrete."),
     "lifts: waits": ("the ground holds {names} until t = {t:.4g} s, and whenever their contacts "
@@ -169,7 +175,8 @@ REMEDIES: Mapping[str, str] = {
     "limits: rates": f"{SLOW_DOWN}.",
     "speed": f"{SLOW_DOWN}.",
     "place": "Move the path, or start in another position from which it is reached.",
-    "ground: lifts": f"{SLOW_DOWN}.",
+    "ground: lifts": GROUND_REMEDY,
+    "ground: slides": GROUND_REMEDY,
     "lifts: late": "Let its path come down by then, to a millimetre below the ground.",
     "timing": ('Retime the paths: kind = "retimed", span = [{timing.span[0]}, '
         "{timing.span[1]}], of = the path of today. They then take {timing.retimed:.4g} s."),
