@@ -229,15 +229,19 @@ def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
     law = control.Servo(feedback=control.Baumgarte(alpha=20.0, beta=100.0))
     hip = 0.2 * np.cos(0.5) + 0.2 * np.cos(0.4)  # the foot stands at z = 0
     falls = reference.Expression(components=("0.3 - 15*t**2",))
-    run = simulate(
-        Scenario(
-            title="down", robot=leg, controller=law,
-            servo=(ComFollows(axes="z", path=falls),), start=StartState(q=(hip, 0.5, -0.9)),
-            timing=Timing(duration=0.1, sample=0.01, control=0.001),
-        )
+    down = Scenario(
+        title="down", robot=leg, controller=law,
+        servo=(ComFollows(axes="z", path=falls),), start=StartState(q=(hip, 0.5, -0.9)),
+        timing=Timing(duration=0.1, sample=0.01, control=0.001),
     )  # fmt: skip
+    run = simulate(down)
     assert run.status == "infeasible", run.message
     assert "no motor pushes off there: 'foot_contact'. Slow the motion down" in run.message
+    assert run.message.endswith("[[keep]] kind = 'contact_forces', with a least force.")
+    at_apex = simulate(down.replace({"keep": [{"kind": "contact_forces"}]}))
+    assert at_apex.message.endswith("with a larger least force.")
+    pushed = simulate(down.replace({"keep": [{"kind": "contact_forces", "least": 5.0}]}))
+    assert pushed.status == "completed", pushed.message  # as is advised
     told = next(each for each in judge(run) if each.subject == "reactions")
     assert told.level == "good", told.text
 

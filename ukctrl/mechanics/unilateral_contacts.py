@@ -367,7 +367,8 @@ class UnilateralContacts:
         return JammedContact(
             f"{subject}: the more it rubs the harder it presses, and "
             "no acceleration follows (Painlevé's paradox). Lower mu, change the posture, or let "
-            'the law keep it from sliding: [[keep]] kind = "contact_forces", with a least force.'
+            'the law keep it from sliding: [[keep]] kind = "contact_forces", with a least force or '
+            "a larger one."
         )
 
     def force_step(self, A: Matrix) -> KernelStep:

@@ -117,7 +117,7 @@ def test_a_jam_names_the_contacts_that_slide():
     assert str(error) == (
         "contacts 'a', 'c' jam: the more it rubs the harder it presses, and no acceleration "
         "follows (Painlevé's paradox). Lower mu, change the posture, or let the law keep it from "
-        'sliding: [[keep]] kind = "contact_forces", with a least force.'
+        'sliding: [[keep]] kind = "contact_forces", with a least force or a larger one.'
     )
 
 
