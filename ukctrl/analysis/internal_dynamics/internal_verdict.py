@@ -66,6 +66,9 @@ class InternalDynamics:
     notes: tuple[str, ...] = ()
     """What is worth knowing beside."""
 
+    def __repr__(self) -> str:
+        return f"<InternalDynamics of {self.scenario!r}: {self.verdict}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         cycle, run = self.periodic, self.motion
