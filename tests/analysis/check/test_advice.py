@@ -111,7 +111,8 @@ UNTRIED = {
     # A change of the law whose case is a scenario of contacts or of long optimisation
     "law: ground", "timing: optimised",
     # Choices of whoever sets the task: which path, limit, gain or motor is another, and by how much
-    "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown", "keep: start",
+    "held", "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown",
+    "keep: start",
     "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: crossed",
     "keep: unactuated",
     "observer: blind", "observer: weak",

@@ -229,6 +229,16 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
     assert notes == ["servo rows 'f' depend on the others; they are kept if consistent."]
 
 
+@pytest.mark.parametrize("level", ["bad", "note"])
+def test_rows_that_motors_hold_one_by_one_but_not_together_are_too_many(level):
+    degrees = (degree("a", 2), degree("b", 2), degree("c", 2))
+    given = report(3), report(2), degrees, None, "", level
+    [found] = start_diagnostics.rank_diagnostics(*given)
+    told = "Let the task ask for no more rows than motors hold together, or add a motor."
+    assert found.subject == "held"
+    assert found.remedy == (told if level == "bad" else "")
+
+
 def test_rows_that_motors_hold_are_no_problem():
     degrees = (degree("a", 1), degree("b", 2))
     assert ranks_said(report(2), report(2), degrees, None, "") == ([], [], [])

@@ -169,6 +169,7 @@ REMEDIES: Mapping[str, str] = {
     "motion": SINGULAR_REMEDY,
     "ranks: lost": SINGULAR_REMEDY,
     "ranks: near": SINGULAR_REMEDY,
+    "held": "Let the task ask for no more rows than motors hold together, or add a motor.",
     "missed": "Let the task ask only for what motors move, or add a motor.",
     "elsewhere": f"Let the law find it: {BOUNDED}.",
     "limits": LIMIT_REMEDY,

@@ -206,7 +206,8 @@ def rank_diagnostics(
             sentence = sentence.replace("its relative degree", "their relative degree", 1)
         yield diagnose("degree", level, {"rows": rows, "why": sentence, "instead": suffix})
     if grip.rank < servo.rank:
-        yield diagnose("held", level, {"servo": servo, "grip": grip, "instant": instant})
+        values = {"servo": servo, "grip": grip, "instant": instant}
+        yield diagnose("held", level, values, helps=level == "bad")
     if servo.dependent:
         yield diagnose("start: dependent", "note", {"names": quoted(servo.dependent)})
     if whole is not None and whole.internal and not together:
