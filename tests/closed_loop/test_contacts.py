@@ -273,6 +273,21 @@ def test_a_law_that_gives_way_is_warned_of_feet_in_the_air():
     assert any("start above the ground, by up to 30 mm: open" in text for text in found.warnings)
 
 
+def test_a_box_that_has_stopped_on_four_feet_slides_no_longer():
+    """Some of its feet hold it, and the others, which rest, need not stick themselves."""
+    feet = [
+        ExtraFrame(name=f"c{k}", parent="box", position=(x, y, -0.1))
+        for k, (x, y) in enumerate([(0.1, 0.1), (0.1, -0.1), (-0.1, 0.1), (-0.1, -0.1)])
+    ]
+    passive = [{"kind": "contact", "frame": foot.name, "mu": 0.3} for foot in feet]
+    start = [0, 0, 0.1, 0, 0, 0, 1], [1.0, 0, 0, 0, 0, 0]
+    run = completed(run_of(free(BOX, *passive, frame=feet), *start))
+    stop = 1.0 / (0.3 * G)
+    sample = run.time[1] - run.time[0]
+    assert run.metric("sliding_time") == pytest.approx(4.0 * stop, abs=4.0 * sample)
+    np.testing.assert_array_equal(run["passive_holds"][run.time > stop], 1.0)
+
+
 def test_a_foot_that_lands_askew_on_ice_slides():
     start = [0, 0, 0.3, 0, 0, 0, 1], [1.0, 0, 0, 0, 0, 0]
     run = completed(run_of(box(0.2), *start))

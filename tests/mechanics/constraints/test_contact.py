@@ -214,13 +214,14 @@ def test_a_point_has_no_edge_to_tip_over():
 
 
 @pytest.mark.parametrize(
-    ("mode", "holds"),
-    [(OPEN, [1, 0, 0, 0, 0, 1]), (SLIDING, [1, 1, 1, 0, 0, 1]), (CREEPING, [1, 1, 1, 0, 0, 1]),
-     (STICKING, [1, 1, 1, 1, 1, 1])],
+    ("mode", "slip", "holds"),
+    [(OPEN, 0.0, [1, 0, 0, 0, 0, 1]), (SLIDING, 0.1, [1, 1, 1, 0, 0, 1]),
+     (CREEPING, 1e-4, [1, 1, 1, 0, 0, 1]), (CREEPING, 1e-12, [1, 1, 1, 1, 1, 1]),
+     (STICKING, 0.0, [1, 1, 1, 1, 1, 1])],
 )  # fmt: skip
-def test_which_rows_hold_in_a_mode(mode, holds):
+def test_which_rows_hold_in_a_mode(mode, slip, holds):
     felt, found = np.zeros((1, 10)), np.full(6, 7.0)
-    felt[0, lib.ACTIVE_MODE] = mode
+    felt[0, lib.ACTIVE_MODE], felt[0, lib.SLIP_VELOCITY + 1] = mode, -slip
     unilateral_contacts.write_active_rows(np.array([[1, 3, 5]]), felt, found)
     np.testing.assert_array_equal(found, holds)
 
