@@ -340,6 +340,7 @@ def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
     driven = [joint for joint in joints if len(joint.motors) == 1]
     endless = {name for block in robot.blocks if block.shape != "line" for name in block.dofs}
     unbounded = [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)]
+    formats = {read_model(model.text).root.tag for model in robot.shape_sources.models}
     # tables of some motors are all the motors that there are
     motor_table = "[[actuator]] limit in robot.toml, with a table for every motor"
     for quantity, owner, without, where in (
@@ -359,7 +360,10 @@ def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
     ):
         if without:
             owners = f"any {owner}" if len(without) == len(driven) else quoted(without)
-            yield f"no {quantity} of {owners}: write it in the model file, or as {where}."
+            # MJCF has no speed limits, and a plant of formulas no model file
+            has_place = bool(formats) and not (quantity == "speed limit" and "mujoco" in formats)
+            place = "in the model file, or as" if has_place else "as"
+            yield f"no {quantity} of {owners}: write it {place} {where}."
     if not robot.actuators:
         yield "no motor at all: list them as [[actuator]] in robot.toml."
     lossy = np.any(robot.structure.damping) or np.any(robot.structure.friction)
