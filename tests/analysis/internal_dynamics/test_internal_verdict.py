@@ -12,6 +12,7 @@ from ukctrl.analysis.internal_dynamics.internal_motion import classify_growth
 from ukctrl.analysis.internal_dynamics.internal_verdict import (
     INVERSION_REMEDY,
     NULL_SPACE_REMEDY,
+    PERHAPS_NULL_SPACE_REMEDY,
     PLANNED_TEXT,
     VerdictInputs,
     internal_verdict,
@@ -242,6 +243,11 @@ VERDICTS = [
         "runs_away",
         f"{DRIFTS_AWAY} This holds with the path at rest; along the path the state moves away "
         f"too. {INVERSION_REMEDY}",
+    ),
+    (  # along a motion alone it is not known whose the pole is
+        {"along": (RUNS, RUNS), "path_moves": True, "free": 1}, "runs_away",
+        f"{DRIFTS_AWAY} 1 of the 2 internal states are free for the null space: the allocation "
+        f"determines their poles. {PERHAPS_NULL_SPACE_REMEDY}",
     ),
     ({}, None,
         "2 states are internal: the rows do not determine them, and no state of rest was found "

@@ -120,6 +120,11 @@ NULL_SPACE_ADVICE = (
 """In that metric alone self-motion has the poles of its gains: effort can grow with any gains."""
 NULL_SPACE_REMEDY = f"The motors can hold this state: {NULL_SPACE_ADVICE}."
 """What to do about one that the motors could move."""
+PERHAPS_NULL_SPACE_REMEDY = (
+    f"Perhaps the motors can hold this state: {NULL_SPACE_ADVICE}. If it moves away all the same, "
+    "no input holds it beside these rows: hold others."
+)
+"""What to do about one of which that is not known."""
 
 
 class VerdictInputs(NamedTuple):
@@ -350,8 +355,11 @@ def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
             f"{facts.result.free} of the {facts.result.dimension} internal states are free for "
             f"the null space: {decides}."
         )
-    if kind in BAD and facts.result.grip and not near.fixed:
-        sentences += [NULL_SPACE_REMEDY] if facts.allocates else []
+    # along a motion it is not known which of the poles are the allocation's
+    unknown = bool(facts.result.free) and not near.free
+    if kind in BAD and facts.result.grip and (unknown or not near.fixed):
+        advice = PERHAPS_NULL_SPACE_REMEDY if unknown else NULL_SPACE_REMEDY
+        sentences += [advice] if facts.allocates else []
     elif kind == "runs_away":
         sentences.append(PLANNED_TEXT if facts.plans_motion else INVERSION_REMEDY)
     return sentences
