@@ -38,6 +38,8 @@ PACKAGES = (
 )  # fmt: skip
 FOLDERS = (*PACKAGES, "closed_loop", "conformance", "hostile", "truth", "twin")
 """Tests of the library; those of the project need its developers' tools."""
+COUNT = 400
+"""Tests of the sample: at least one of every file."""
 SIZE = "UKCTRL_BOUNDS_SAMPLE"
 """Tells the processes of the tests how many of them to run."""
 
@@ -86,7 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--python", action="append", help="which Python; repeatable")
     parser.add_argument("--only", choices=("oldest", "newest"))
-    parser.add_argument("--count", type=int, default=300, help="tests of the sample")
+    parser.add_argument("--count", type=int, default=COUNT, help="tests of the sample")
     parser.add_argument("--jobs", default="2", help="processes at a time")
     options = parser.parse_args()
     told: dict[str, tuple[dict[str, str], str]] = {}

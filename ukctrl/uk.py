@@ -340,8 +340,8 @@ def input_authority(
 
     $$ N_{ik} = \frac{A_i\, G_k}{|A_i|\, |M^{-1} B_k|} $$
 
-    knows no units and no masses. Passive rows count in ``G = W B``, and not in what it is compared
-    with: what the motors could do were the robot free.
+    knows no units. Passive rows count in ``G = W B``, and not in what it is compared with: what the
+    motors could do were the robot free.
 
     Args:
         A: Constraint matrix, shape ``(m, nv)``.

@@ -263,7 +263,7 @@ def test_a_comparison_leaves_a_page_and_every_result(ukctrl, tmp_path):
     assert ended.err.startswith("ukctrl: Bandwidths differ by more than a factor of 2 (")
     assert "Bandwidths" not in ended.out
     *_, page = ended.out.splitlines()
-    assert "\nSmallest error (rms): " in ended.out
+    assert "\nSmallest error (rms) in 'tool': " in ended.out
     assert re.fullmatch(r"report  c/report.html, with \d warnings? and \d notes?", page)
     for name in ("servo-pid", "pd-gravity"):
         assert Result.load(tmp_path / "c" / name).status == "completed"

@@ -229,15 +229,19 @@ def test_a_task_that_asks_a_foot_to_pull_is_told_that_it_is_open():
     law = control.Servo(feedback=control.Baumgarte(alpha=20.0, beta=100.0))
     hip = 0.2 * np.cos(0.5) + 0.2 * np.cos(0.4)  # the foot stands at z = 0
     falls = reference.Expression(components=("0.3 - 15*t**2",))
-    run = simulate(
-        Scenario(
-            title="down", robot=leg, controller=law,
-            servo=(ComFollows(axes="z", path=falls),), start=StartState(q=(hip, 0.5, -0.9)),
-            timing=Timing(duration=0.1, sample=0.01, control=0.001),
-        )
+    down = Scenario(
+        title="down", robot=leg, controller=law,
+        servo=(ComFollows(axes="z", path=falls),), start=StartState(q=(hip, 0.5, -0.9)),
+        timing=Timing(duration=0.1, sample=0.01, control=0.001),
     )  # fmt: skip
+    run = simulate(down)
     assert run.status == "infeasible", run.message
     assert "no motor pushes off there: 'foot_contact'. Slow the motion down" in run.message
+    assert run.message.endswith("[[keep]] kind = 'contact_forces', with a least force.")
+    at_apex = simulate(down.replace({"keep": [{"kind": "contact_forces"}]}))
+    assert at_apex.message.endswith("with a larger least force.")
+    pushed = simulate(down.replace({"keep": [{"kind": "contact_forces", "least": 5.0}]}))
+    assert pushed.status == "completed", pushed.message  # as is advised
     told = next(each for each in judge(run) if each.subject == "reactions")
     assert told.level == "good", told.text
 
@@ -267,6 +271,21 @@ def test_a_law_that_gives_way_is_warned_of_feet_in_the_air():
     gives_way = {"controller.allocation.on_infeasible": "least_squares"}
     found = check(standing(0.03, 0.0).replace(gives_way))
     assert any("start above the ground, by up to 30 mm: open" in text for text in found.warnings)
+
+
+def test_a_box_that_has_stopped_on_four_feet_slides_no_longer():
+    """Some of its feet hold it, and the others, which rest, need not stick themselves."""
+    feet = [
+        ExtraFrame(name=f"c{k}", parent="box", position=(x, y, -0.1))
+        for k, (x, y) in enumerate([(0.1, 0.1), (0.1, -0.1), (-0.1, 0.1), (-0.1, -0.1)])
+    ]
+    passive = [{"kind": "contact", "frame": foot.name, "mu": 0.3} for foot in feet]
+    start = [0, 0, 0.1, 0, 0, 0, 1], [1.0, 0, 0, 0, 0, 0]
+    run = completed(run_of(free(BOX, *passive, frame=feet), *start))
+    stop = 1.0 / (0.3 * G)
+    sample = run.time[1] - run.time[0]
+    assert run.metric("sliding_time") == pytest.approx(4.0 * stop, abs=4.0 * sample)
+    np.testing.assert_array_equal(run["passive_holds"][run.time > stop], 1.0)
 
 
 def test_a_foot_that_lands_askew_on_ice_slides():

@@ -250,6 +250,20 @@ def test_along_a_motion_it_is_the_dense_program_of_the_systems_there():
         assert np.abs(found).max() > 3.0 - 1e-9
 
 
+@pytest.mark.parametrize(
+    ("phi", "given", "told"),
+    [("x - 0.1*t", {}, True), ("x - 0.1", {}, False), ("x - 0.1*t", {"follow": "task"}, False),
+     ("x - 0.1*t", {"duration": np.inf}, False)],
+)  # fmt: skip
+def test_a_law_about_an_equilibrium_says_that_it_does_not_follow_a_task(phi, given, told):
+    follow = {"follow": given.get("follow", "equilibrium")}
+    law = ModelPredictive(**WEIGHTS, **follow, horizon=1.0, limit=3.0).start(
+        task(mass(), (Rows(phi=phi, unit="m"),), duration=given.get("duration", 3.0))
+    )
+    texts = [verdict.text for verdict in law.remarks() if verdict.level == "warning"]
+    assert any("does not follow" in text for text in texts) is told
+
+
 CASES = {
     "arm": (Robot.load("two_link"), (Rows(phi=("shoulder - 0.5", "elbow - 0.4")),), [0.4, 0.4]),
     "cart": (

@@ -357,8 +357,9 @@ LAWS = {
         (TWO, ARM, 1e5, "controller.plan_step must be at least 1.0e-01 s; got 0.005 s."),
         (
             TWO, SLIDE, 1.0,
-            "servo row 'slide' must have a position level for a joint-space controller; it is "
-            "nonholonomic. Use the card 'servo-baumgarte', or give the controller a path.",
+            "servo row 'slide' must have a position level for a joint-space controller; it holds "
+            "a velocity alone. Write it as phi if it is the rate of one, or use the card "
+            "'servo-baumgarte', or give the controller a path.",
         ),
         (
             FREE, (), 1.0,

@@ -29,6 +29,11 @@ def test_a_sample_has_one_test_of_every_file_before_a_second_of_any(bounds):
     assert bounds.sample(names, 5) < bounds.sample([*names, *more], 6)  # the rest stays
 
 
+def test_the_sample_has_a_test_of_every_file(bounds):
+    files = [file for name in bounds.FOLDERS for file in (ROOT / "tests" / name).rglob("test_*.py")]
+    assert bounds.COUNT >= len(files) > 0
+
+
 def test_every_package_of_a_user_is_tried_and_has_a_floor_or_follows_another(bounds):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = bounds.needs(project)

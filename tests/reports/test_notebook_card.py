@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl import Comparison, Robot, Scenario, check, simulate
+from ukctrl import Comparison, Robot, Scenario, analyze, check, internal_dynamics, simulate
 from ukctrl.core.errors import UnknownName
 from ukctrl.reports import notebook_card, run_page
 from ukctrl.reports.plot import series
@@ -50,6 +50,17 @@ def test_cards_are_one_frame_that_fetches_nothing(result, scenario):
             r'(?:src|href)="(?!#)', re.sub(r"<script>.*?</script>", "", page, flags=re.S)
         )
         assert ("scene-block" in page) == (type(shown).__name__ != "Check")
+
+
+def test_what_is_printed_in_python_is_a_line(result, scenario):
+    """Not all that it holds: a check and a comparison hold arrays of every knot and sample."""
+    for found in (check(scenario), Comparison.of({"own": result}), analyze(scenario),
+                  internal_dynamics(scenario, simulate=False)):  # fmt: skip
+        kind, said = type(found).__name__, repr(found)
+        assert said.startswith(f"<{kind} of ")
+        assert len(said) < 500
+    assert repr(Comparison.of({"own": result})) == "<Comparison of 'own' completed>"
+    assert repr(check(scenario)).endswith(": ready; 0 problems, 0 warnings>")
 
 
 @pytest.mark.slow

@@ -685,7 +685,10 @@ body   = [
   { name = "one", mass = 1, inertia = 0.1, points = { in = [-0.5, 0] } },
   { name = "bar0", mass = 1, inertia = 0.1, points = { in = [-0.5, 0] } },
 ]
-joint  = [{ kind = "revolute", points = ["ground.a", "one.in"] }, { kind = "revolute", points = ["ground.b", "bar0.in"] }]
+joint  = [
+  { kind = "revolute", points = ["ground.a", "one.in"] },
+  { kind = "revolute", points = ["ground.b", "bar0.in"] },
+]
 motor  = [{ name = "first", bodies = ["ground", "one"], limit = "3*N" }]
 [linkage.repeat.side]
 count = 1

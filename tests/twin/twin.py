@@ -37,7 +37,7 @@ CLOSE = 1e-12
 """Of the largest value in an array, or of one unit (m, rad, s, N, J) where that is more."""
 PRESSED = 1e-11
 """The same of efforts by which motors press a closed chain against itself, where a metric weighs
-that 10,000 times less than what moves (`motor_metric`), and rounding so many times more."""
+that 10,000 times less than what moves (`definite_metric`), and rounding so many times more."""
 EFFORTS = ("u", "passive_force", "reaction")
 SAMPLES = 5
 MOTION = 5e-3
@@ -110,7 +110,7 @@ def compare(name: str, compiled: Outcome, python: Outcome) -> Verdict:
     apart = dict(_apart(compiled, python))
     if apart and not python.libraries:
         faults.append("bits differ though no kernel used a library")
-    loose = EFFORTS if "motor_metric: svd" in python.libraries else ()
+    loose = EFFORTS if "definite_metric: svd" in python.libraries else ()
     bounds = {name: PRESSED if name in loose else CLOSE for name in apart}
     far = {name: error for name, error in apart.items() if not error <= bounds[name]}
     if far:

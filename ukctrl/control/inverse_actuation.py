@@ -15,7 +15,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
+from ukctrl.mechanics.relative_degree import elastic_kinds
 from ukctrl.robot import Snapshot
 
 REACHED_TOL = 1e-9
@@ -106,7 +106,7 @@ class FullActuation:
         rank, freedoms = dynamics.reached().shape[1], robot.nv - dynamics.passive_rank
         if rank < freedoms:
             if robot.elastic is not None:
-                cure = f"Use {ELASTIC_KINDS}"
+                cure = f"Use {elastic_kinds(robot.elastic)}"
             else:
                 nameable = joints is not None and not robot.passive
                 cure = f"{NAME_DRIVEN if nameable else 'Use'} {SERVO_ADVICE}"

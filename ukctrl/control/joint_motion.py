@@ -137,7 +137,8 @@ def configurations_of_angles(robot: Robot, angles: Matrix) -> Matrix:
 def _require_positions(stack: Stack, label: str, instead: str) -> None:
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
+        rewrite = "Write it as phi if it is the rate of one, or u" if label == "servo" else "U"
         raise InputError(
-            f"{label} row '{row}' must have a position level for a joint-space controller; it is "
-            f"nonholonomic. Use {instead}."
+            f"{label} row '{row}' must have a position level for a joint-space controller; it "
+            f"holds a velocity alone. {rewrite}se {instead}."
         )

@@ -18,7 +18,7 @@ from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
-from ukctrl.core.tie_breaking import first_largest
+from ukctrl.core.tie_breaking import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot, Snapshot
 
@@ -237,7 +237,8 @@ def _damped_gauss_newton(
         of = np.flatnonzero(stack.holonomic)
         # a joint that is held takes part in the conflict, and no row could name it
         clash = () if locked else tuple(of[list(_conflicting_rows(W, F))].tolist())
-        _refuse(stack, worst, t, "position", clash)
+        fixed = not locked and _is_beyond_motion(stack, snapshot, phi, t)
+        _refuse(stack, worst, t, "position", clash, fixed=fixed)
     return q
 
 
@@ -290,8 +291,23 @@ def least_norm_change(A: Matrix, d: Vector, rank: RankPolicy, locked: Sequence[i
     return x
 
 
+def _is_beyond_motion(stack: Stack, snapshot: Snapshot, phi: Vector, t: float) -> bool:
+    """Return whether no motion changes an error of the holonomic rows, wherever the robot is."""
+    robot = stack.robot
+    snapshot.move(robot.random(np.random.default_rng(0)), np.zeros(robot.nv), t)
+    A = stack.write(snapshot).A[stack.holonomic]
+    movable = STATIONARITY_RTOL * float(np.linalg.norm(phi)) * max_abs(A)
+    return max_abs(phi @ A) <= movable
+
+
 def _refuse(
-    stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()
+    stack: Stack,
+    error: Vector,
+    t: float,
+    level: str,
+    clash: tuple[int, ...] = (),
+    *,
+    fixed: bool = False,
 ) -> NoReturn:
     worst = first_largest(np.abs(np.nan_to_num(error, nan=np.inf)))
     unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
@@ -302,6 +318,12 @@ def _refuse(
         advice = f"Rows {named} contradict each other there: drop one, or let them agree."
         if level == "position":
             advice = f"Rows {named} cannot be met together from here: start closer, or drop one."
+    elif fixed:
+        advice = (
+            "No motion of the robot changes that, as across the plane of a mechanism: correct what "
+            'is asked there, or leave that direction out (type = "planar_point" of a closure, axes '
+            "of a path)."
+        )
     raise StartError(
         f"no {level} near the start meets all constraints at t = {t:g} s; worst row "
         f"'{stack.names[worst]}' is off by {f'{abs(error[worst]):.1e} {unit}'.strip()}. {advice}"

@@ -13,6 +13,7 @@ contact would jam: no acceleration follows (Painlevé).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 
@@ -245,9 +246,11 @@ def write_active_rows(blocks: Indices, felt: Matrix, holds: Vector) -> None:
     for i in range(len(holds)):
         holds[i] = 1.0
     for c in range(len(blocks)):
-        mode = felt[c, ACTIVE_MODE]
-        # an open contact has no active row, a sliding one the normal ones alone
-        first = blocks[c, 0] if mode == OPEN else blocks[c, 1] if is_sliding(mode) else blocks[c, 2]
+        mode, slip = felt[c, ACTIVE_MODE], felt[c, SLIP_VELOCITY : SLIP_VELOCITY + 2]
+        # an open contact has no active row, a sliding one the normal ones alone; others may hold
+        # one at rest that does not stick itself
+        slips = is_sliding(mode) and math.hypot(slip[0], slip[1]) > STICK_SPEED
+        first = blocks[c, 0] if mode == OPEN else blocks[c, 1] if slips else blocks[c, 2]
         for i in range(first, blocks[c, 2]):
             holds[i] = 0.0
 
@@ -366,7 +369,9 @@ class UnilateralContacts:
         subject = f"contacts {at} jam" if sum(sliding) > 1 else f"contact {at} jams"
         return JammedContact(
             f"{subject}: the more it rubs the harder it presses, and "
-            "no acceleration follows (Painlevé's paradox). Lower mu, or change the posture."
+            "no acceleration follows (Painlevé's paradox). Lower mu, change the posture, or let "
+            'the law keep it from sliding: [[keep]] kind = "contact_forces", with a least force or '
+            "a larger one."
         )
 
     def force_step(self, A: Matrix) -> KernelStep:

@@ -89,6 +89,10 @@ class LearningResult(NotebookRepr):
     stopped: bool = False
     """Whether the user has stopped it before its end."""
 
+    def __repr__(self) -> str:
+        name = self.scenario.name or self.scenario.title
+        return f"<LearningResult of {name!r}: {len(self.trials)} trials>"
+
     @property
     def told(self) -> tuple[str, ...]:
         """Metrics of a trial that are told, the one that is learnt from first."""

@@ -53,6 +53,8 @@ from ukctrl_laws.predictive.qp import MpcQp, QpSolution
 
 HorizonLimitKind = Literal["inputs", "positions", "speeds"]
 HORIZON_LIMIT_KINDS: tuple[HorizonLimitKind, ...] = "inputs", "positions", "speeds"
+TASK_LOOKS, TASK_MOVES = 17, 1e-9
+"""Times at which it is asked whether a task moves, and by how much [unit]."""
 
 
 @spec
@@ -237,7 +239,25 @@ class _ModelPredictiveLaw(Law):
         return {**followed, **self._diagnostics.signals()}
 
     def remarks(self) -> Iterable[Verdict]:
-        return (self._diagnostics.size_verdict(),)
+        yield self._diagnostics.size_verdict()
+        if self._motion_law is None and self._task_moves():
+            text = (
+                "the task moves, and this controller holds the robot at its equilibrium: it does "
+                'not follow. Give controller.follow = "task", or use the card mpc-along.'
+            )
+            yield Verdict("warning", "controller", text)
+
+    def _task_moves(self) -> bool:
+        """Return whether the rows ask for something else at other times of the run."""
+        task, snapshot = self.task, self.task.robot.snapshot(self.task.q)
+        if math.isinf(task.duration):
+            return False
+        still, asked = np.zeros(task.robot.nv), []
+        for t in np.linspace(task.start, task.start + task.duration, TASK_LOOKS).tolist():
+            snapshot.move(task.q, still, t)
+            rows = self.stack.write(snapshot)
+            asked.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta]))
+        return bool(np.ptp(asked, axis=0).max(initial=0.0) > TASK_MOVES)
 
     def timing(self) -> Mapping[str, float]:
         return self._diagnostics.wall_times()

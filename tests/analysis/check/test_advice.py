@@ -107,12 +107,14 @@ ELSEWHERE = {
 """Advice that is followed in the test of what it is about."""
 UNTRIED = {
     # The change of `motion` or `limits`, in another sentence
-    "ranks: lost", "ranks: near", "elsewhere", "limits: rates", "ground: lifts",
+    "ranks: lost", "ranks: near", "elsewhere", "limits: rates", "ground: lifts", "ground: slides",
     # A change of the law whose case is a scenario of contacts or of long optimisation
     "law: ground", "timing: optimised",
     # Choices of whoever sets the task: which path, limit, gain or motor is another, and by how much
-    "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown", "keep: start",
-    "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: unactuated",
+    "held", "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown",
+    "keep: start",
+    "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: crossed",
+    "keep: unactuated",
     "observer: blind", "observer: weak",
 }  # fmt: skip
 """Advice that no test follows."""

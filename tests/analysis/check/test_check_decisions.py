@@ -29,6 +29,7 @@ from ukctrl.analysis.check.timing import (
     sampled_error_matrix,
     sampled_error_rates,
 )
+from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.algebra.rank_policy import RankPolicy
@@ -228,6 +229,16 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
     assert notes == ["servo rows 'f' depend on the others; they are kept if consistent."]
 
 
+@pytest.mark.parametrize("level", ["bad", "note"])
+def test_rows_that_motors_hold_one_by_one_but_not_together_are_too_many(level):
+    degrees = (degree("a", 2), degree("b", 2), degree("c", 2))
+    given = report(3), report(2), degrees, None, "", level
+    [found] = start_diagnostics.rank_diagnostics(*given)
+    told = "Let the task ask for no more rows than motors hold together, or add a motor."
+    assert found.subject == "held"
+    assert found.remedy == (told if level == "bad" else "")
+
+
 def test_rows_that_motors_hold_are_no_problem():
     degrees = (degree("a", 1), degree("b", 2))
     assert ranks_said(report(2), report(2), degrees, None, "") == ([], [], [])
@@ -410,8 +421,8 @@ def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
     """The law holds x alone, and the motor of y rests."""
     [said] = falling("x", "y")
     assert said.text == (
-        "1 of 2 freedoms are held; the other 1 moves freely under gravity: give "
-        'controller.allocation.null_space, e.g. { kind = "self_motion", kd = 10.0 }, or more rows.'
+        "1 of 2 freedoms are held; the other 1 moves freely under gravity: "
+        f"{NULL_SPACE_ADVICE}, or more rows."
     )
 
 
@@ -455,10 +466,11 @@ def test_a_freedom_that_the_robots_own_rows_take_is_none_that_falls():
 # Causes
 
 
-def along(kind="law", start=0.0, reached=2.0, servo=None, grip=None, curves=None):
+def along(kind="law", start=0.0, reached=2.0, servo=None, grip=None, curves=None, grows=None):
     ranks = None if curves is None else SimpleNamespace(servo=servo, grip=grip)
     way = SimpleNamespace(kind=kind, start=start, reached=reached)
-    return SimpleNamespace(way=way, ranks=ranks, curves=curves)
+    stability = None if grows is None else SimpleNamespace(growth=(grows,))
+    return SimpleNamespace(way=way, ranks=ranks, curves=curves, stability=stability)
 
 
 def said(subject, at=None, level="bad"):
@@ -498,6 +510,10 @@ TOGETHER = [
     (said("internal"), said("speed", 2.1), {"start": 1.0, "reached": 3.0}, True),
     (said("internal"), said("speed", 1.9), {"start": 1.0, "reached": 3.0}, False),
     (said("internal"), said("speed", 2.1), {"kind": "plan"}, False),
+    # It has grown a millionfold after 13.8 of its time constants: from 1.69 s on.
+    (said("internal"), said("speed", 1.7), {"start": 1.0, "reached": 3.0, "grows": 20.0}, True),
+    (said("internal"), said("speed", 1.6), {"start": 1.0, "reached": 3.0, "grows": 20.0}, False),
+    (said("internal"), said("speed", 1.9), {"start": 1.0, "reached": 3.0, "grows": -1.0}, False),
     (said("law"), said("lost", 0.0), {}, True),
 ]  # fmt: skip
 

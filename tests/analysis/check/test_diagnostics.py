@@ -179,7 +179,7 @@ def test_of_every_block_the_row_that_comes_nearest_is_told():
             dx=[nan, 0.1, 0.1, 0.1],
             fx=[-1.0, -1.0, -1.0, -1.0],
         ),
-        t,
+        t, misjudges=False,
     )  # fmt: skip
     assert told(*found) == [
         ("note", "keep", "the exact task stays within 'a', with a slack of 40 mm.", None, ""),
@@ -188,6 +188,15 @@ def test_of_every_block_the_row_that_comes_nearest_is_told():
          "the exact task goes beyond 'c.x' by 0.5 m at t = 2 s, first at t = 1.5 s: the law keeps "
          "the limit, and the task gives way.", 1.5, ""),
     ]  # fmt: skip
+
+
+def test_what_a_law_keeps_on_another_robot_than_the_true_one_needs_a_margin():
+    t = np.array([1.0, 1.5])
+    [found] = diagnostics._crossing_diagnostics(left(cx=[0.5, -0.5]), t, misjudges=True)
+    assert found.remedy == (
+        "The law keeps it on the robot that it believes in, and the true one may come nearer: let "
+        "the limit's margin cover that."
+    )
 
 
 def stretch(**given):
@@ -320,12 +329,12 @@ LONGER = "Let timing.duration be longer."
 @pytest.mark.parametrize(
     ("given", "kind", "expected"),
     [
-        ({}, "plan", [("note", "timing", SLOWER, None, RETIME)]),
-        ({"retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({}, "plan", [("note", "timing", SLOWER, 1.25, RETIME)]),
+        ({"retimed": None}, "plan", [("note", "timing", SLOWER, 1.25, "")]),
         ({"rate": 0.0}, "plan", []),
         ({"rate": 0.991}, "plan", []),
-        ({}, "law", [("note", "timing", SLOWER, None, RETIME)]),
-        ({"clock_ends": 1.0, "retimed": None}, "plan", [("note", "timing", SLOWER, None, "")]),
+        ({}, "law", [("note", "timing", SLOWER, 1.25, RETIME)]),
+        ({"clock_ends": 1.0, "retimed": None}, "plan", [("note", "timing", SLOWER, 1.25, "")]),
         ({"clock_ends": 2.0, "rate": 1.0}, "plan", []),
         ({"clock_ends": 2.5, "rate": 1.0}, "plan", [("note", "timing", ENDS, None, LONGER)]),
         ({"clock_ends": 1.0, "rate": 1.0}, "law", [("warning", "open", OPEN, None, HOLD)]),

@@ -283,11 +283,10 @@ def test_what_is_missing_is_told_by_the_joints_with_one_motor():
     robot = slides(1, 2, limit=[{"joint": "x1", "position": [-1.0, 2.0], "velocity": 3.0}])
     said = list(_missing(robot, tuple(_joints(robot))))
     assert said == [
-        "no torque limit of any motor: write it in the model file, or as [[actuator]] limit in "
-        "robot.toml.",
-        "no speed limit of 'x2': write it in the model file, or as [[limit]] velocity in "
-        "robot.toml.",
-        "no range of 'x2': write it in the model file, or as [[limit]] position in robot.toml.",
+        "no torque limit of any motor: write it as [[actuator]] limit in robot.toml, with a table "
+        "for every motor.",
+        "no speed limit of 'x2': write it as [[limit]] velocity in robot.toml.",
+        "no range of 'x2': write it as [[limit]] position in robot.toml.",
         "no damping or friction at any joint: it moves without loss.",
     ]
     bare = slides()

@@ -396,7 +396,8 @@ def grounded(*forces):
         reactions=lambda force: table[dynamics.k],
     )
     blocks = tuple(name[0] for name in names)
-    truth = SimpleNamespace(passive=Rows(names, blocks))
+    pushing = SimpleNamespace(names=("b",), mu=np.array([0.7]))
+    truth = SimpleNamespace(passive=Rows(names, blocks), contacts=pushing)
     loop = SimpleNamespace(
         plant=truth, robot=SimpleNamespace(elastic=None), plant_at=lambda t: dynamics
     )
@@ -422,6 +423,7 @@ def test_how_the_ground_bears_each_foot():
     assert one.friction == pytest.approx(2.0)
     assert (other.name, other.least, other.t, other.lifts) == ("b", -3.0, 2.0, 1.0)
     assert other.friction == 0.0
+    assert (one.mu, other.mu) == (None, 0.7)
 
 
 def test_a_pull_of_rounding_lifts_no_foot():

@@ -9,14 +9,14 @@ from loop_verdicts import CATALOGUE, at_random, of_catalogue
 
 from ukctrl import Robot, Scenario, analyze, check, simulate
 from ukctrl.analysis.check.check_report import facts
-from ukctrl.analysis.check.loop_stability import loop_stability
+from ukctrl.analysis.check.loop_stability import BEYOND_KEPT, _returns, loop_stability
 from ukctrl.analysis.check.task_motion import task_motion
 from ukctrl.control import Baumgarte, Damping, LeastNorm, Servo
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Line
 from ukctrl.robot import JointMotor, Lagrangian, Options
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.effects import InputDelay
+from ukctrl.simulation.effects import Differentiation, InputDelay
 from ukctrl.simulation.scenario import StartState, Timing
 
 LINE = Line(start=0.0, end=0.1, duration=1.0)
@@ -91,6 +91,29 @@ def test_what_grows_without_a_hold_is_not_the_period_to_blame():
     assert not stability.of_hold
     assert found.ok
     assert any(text.startswith("the law does not hold all of the robot") for text in found.warnings)
+    # the rows bear their own period all the same, whatever grows beside them
+    assert stability.limit == pytest.approx(0.1, **LIMIT)
+    assert "; a hold makes no other mode grow below 0.1 s" in dict(facts(found))["loop"]
+
+
+def test_what_grows_behind_a_sensor_is_not_the_period_to_blame_either():
+    """A filtered velocity is made for the period, and tells nothing without it."""
+    filtered = (Differentiation(cutoff=60.0),)
+    scenario = masses(0.001, motors=("x",), potential="-4.5*y**2", duration=4.0, effect=filtered)
+    stability = stability_of(scenario)
+    assert stability.limit is None
+    assert stability.growth[0] == pytest.approx(3.0, rel=1e-3)
+    assert not stability.of_hold
+
+
+def test_where_the_exact_task_is_beyond_what_is_kept_the_loop_is_not_looked_at():
+    loop = Loop(masses(0.001, 50.0))
+    motion = task_motion(loop)
+    found = loop_stability(loop, motion, motion.t > 0.6)
+    assert found.times == pytest.approx((0.0, 0.25, 0.5), abs=0.01)
+    assert BEYOND_KEPT in found.left_out
+    assert not found.decides  # a run is tried
+    assert BEYOND_KEPT not in loop_stability(loop, motion, motion.t > 2.0).left_out
 
 
 def test_check_and_analyze_write_the_same_poles():
@@ -110,6 +133,22 @@ def test_the_fact_says_where_the_loop_was_looked_at():
         "neutral: 1 of 4 modes neither grow nor decay; a hold makes no mode grow below 0.04 s "
         "(at 5 states)"
     )
+
+
+@pytest.mark.parametrize(
+    ("apart", "returns"), [((0.01, 0.05, 0.009), True), ((0.01, 0.05, 0.02), False)]
+)
+def test_a_run_comes_back_that_ends_nearer_than_it_was_pushed(monkeypatch, apart, returns):
+    """Two runs on the limit cycle of one loop keep a distance that is no more than their first."""
+
+    class Run(dict):
+        status = "completed"
+
+    loop = Loop(masses(0.001))
+    q, v = np.zeros((3, 2)), np.zeros((3, 2))
+    pushed = Run(v=np.column_stack([apart, np.zeros(3)]))
+    monkeypatch.setattr("ukctrl.analysis.check.loop_stability.simulate", lambda _: pushed)
+    assert _returns(loop, loop.scenario, Run(q=q, v=v)) is returns
 
 
 SHORT = {

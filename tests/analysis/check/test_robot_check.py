@@ -1,6 +1,7 @@
 """`ukctrl check` of a robot: what its file holds, lacks and gets wrong, and a first scenario."""
 
 import json
+import math
 import re
 
 import pytest
@@ -143,6 +144,27 @@ def test_what_a_file_leaves_out_is_told_with_where_to_write_it(model):
     assert "[[actuator]] limit" in missing
     assert "no speed limit of 'j2'" in missing
     assert "no damping or friction at any joint" in missing
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [(urdf(limit="effort='5' lower='-1' upper='1'"), "in the model file, or as"),
+     ("<mujoco model='two'><worldbody><body name='a'><joint name='j2' axis='0 1 0'/>"
+      "<geom size='0.1' mass='1'/></body></worldbody>"
+      "<actuator><motor joint='j2'/></actuator></mujoco>", "as")],
+)  # fmt: skip
+def test_what_a_file_leaves_out_is_not_sent_where_its_format_has_no_place(model, text, place):
+    """MJCF knows no speed limit."""
+    [speed] = (said for said in check_robot(model(text)).missing if "speed limit" in said)
+    assert f": write it {place} [[limit]] velocity in robot.toml." in speed
+
+
+def test_a_joint_that_turns_without_end_lacks_no_range(model):
+    """It can be given none: `[[limit]]` refuses a position of it."""
+    endless = urdf(limit="velocity='3' effort='5'").replace("revolute", "continuous")
+    found = check_robot(model(endless))
+    assert any(math.isinf(joint.lower) for joint in found.joints)
+    assert not any("range" in text for text in found.missing)
 
 
 def test_a_motor_that_pushes_weakly_is_a_motor_of_its_joint(model, tmp_path):

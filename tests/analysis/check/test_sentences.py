@@ -35,6 +35,7 @@ from ukctrl.analysis.check.motion_end import MotionEnd
 from ukctrl.analysis.check.motion_ranks import MotionRanks, RankHistory, WeakAuthority
 from ukctrl.analysis.check.sentences import (
     BOUNDED,
+    GROUND_REMEDY,
     LIMIT_REMEDY,
     NOT_TRIED,
     REMEDIES,
@@ -353,7 +354,14 @@ GROUND = [
         {"least": -3.5, "lifts": 0.25, "friction": 0.9},
         ("warning", "ground",
          "contact 'heel' would lift off at t = 0.25 s: the ground would have to pull with up to "
-         "3.5 N (t = 0.5 s).", 0.25, SLOW_UNTRIED),
+         "3.5 N (t = 0.5 s).", 0.25, GROUND_REMEDY + NOT_TRIED),
+    ),
+    ({"least": 1.0, "lifts": None, "friction": 0.3, "mu": 0.4}, None),
+    (
+        {"least": 1.0, "lifts": None, "friction": 0.42, "mu": 0.4},
+        ("warning", "ground",
+         "contact 'heel' needs a coefficient of friction of 0.42 not to slip, and has 0.4: it "
+         "slides.", None, GROUND_REMEDY + NOT_TRIED),
     ),
 ]  # fmt: skip
 

@@ -102,17 +102,17 @@ ROBOT = 'title = "lift"\nmodel = "lift.urdf"\n'
 WALL = {"kind": "expression", "name": "ceiling", "h": "0.3 - z", "unit": "m", "decay": 0.2}
 
 
-def lift(folder, upper=1.0, keep=(), amplitude=0.2):
+def lift(folder, upper=1.0, keep=(), amplitude=0.2, effect=(), motor=""):
     """A load of 2 kg that swings up and down as a sine, ``w = 2 rad/s``."""
     home = folder / "robots" / "lift"
     home.mkdir(parents=True)
     (home / "lift.urdf").write_text(URDF.format(upper=upper))
-    (home / "robot.toml").write_text(ROBOT)
+    (home / "robot.toml").write_text(ROBOT + motor)
     path = {"kind": "expression", "components": [f"{amplitude}*sin(2*t)"]}
     table = {
         "title": "lift", "robot": "lift", "start": {"solve": True},
         "servo": [{"kind": "joint_follows", "joints": ["z"], "path": path}],
-        "keep": list(keep), "controller": {"use": "servo-baumgarte"},
+        "keep": list(keep), "effect": list(effect), "controller": {"use": "servo-baumgarte"},
         "timing": {"duration": 3.2},
     }  # fmt: skip
     (folder / "lift.toml").write_text(tomli_w.dumps(table))
@@ -123,6 +123,33 @@ def test_the_motor_of_a_lift_bears_what_its_closed_form_says(tmp_path):
     """``m (g + A w^2 r^2)`` is 100 N at r."""
     timing = check(lift(tmp_path)).motion.timing
     assert timing.rate == pytest.approx(np.sqrt((100.0 / 2.0 - 9.81) / 0.8), rel=1e-3)
+
+
+@pytest.mark.parametrize("viscous", [10.0, 400.0, 4000.0])
+def test_friction_that_is_too_much_at_full_speed_leaves_a_slower_one(tmp_path, viscous):
+    """``m g + sqrt((m A w^2 r^2)^2 + (d A w r)^2)`` is 100 N at r."""
+    rubbed = {"kind": "friction", "viscous": viscous}
+    timing = check(lift(tmp_path, effect=[rubbed])).motion.timing
+    inertia, friction, left = 2.0 * 0.8, viscous * 0.4, 100.0 - 2.0 * 9.81
+    square = (np.hypot(friction**2 / 2.0, inertia * left) - friction**2 / 2.0) / inertia**2
+    assert timing.rate == pytest.approx(np.sqrt(square), rel=1e-3)
+    assert timing.binding == ("motor 'z'",)
+
+
+def test_a_torque_that_falls_with_speed_bounds_the_factor_as_its_closed_form_says(tmp_path):
+    """The motor drives nothing beyond 0.9 m/s; below 0.85 it bears a thousandth of its limit."""
+    motor = '[[actuator]]\nkind = "joint"\njoint = "z"\nname = "z"\nlimit = 2e4\n'
+    motor += "corner_speed = 0.85\nno_load_speed = 0.9\n"
+    timing = check(lift(tmp_path, motor=motor)).motion.timing
+    x = np.linspace(0.0, 2.0 * np.pi, 100_001)
+
+    def keeps(r):
+        u, v = 2.0 * (9.81 - 0.8 * r**2 * np.sin(x)), 0.4 * r * np.cos(x)
+        share = np.clip((0.9 - np.abs(v)) / 0.05, 0.0, 1.0)
+        return bool((np.abs(u) <= np.where(u * v > 0.0, 2e4 * share, 2e4)).all())
+
+    assert keeps(0.99 * timing.rate)
+    assert not keeps(1.01 * timing.rate)
 
 
 def test_a_range_that_the_path_leaves_is_left_at_every_speed(tmp_path):

@@ -1,6 +1,7 @@
 """Internal dynamics beside closed forms and reduced coordinates, written by hand."""
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.internal_dynamics import InternalDynamics, internal_dynamics
+from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.control.allocation.null_space import Damping, SelfMotion
 from ukctrl.core.errors import InputError
@@ -326,7 +328,7 @@ def test_what_a_redundant_arm_has_left_is_free_for_the_null_space():
     assert (found.dimension, found.free) == (2, 2)
     np.testing.assert_array_equal(found.rests[0].zeros, [])
     assert found.kind == "drifts"
-    assert "give controller.allocation.null_space" in found.verdict
+    assert NULL_SPACE_ADVICE in found.verdict
 
 
 def test_the_poles_of_what_is_free_are_the_allocations():
@@ -335,6 +337,14 @@ def test_the_poles_of_what_is_free_are_the_allocations():
     found = of(planar_arm(), *TIP, start=BENT, allocation=still)
     assert_poles(found.rests[0], [0.0, -3.0])
     assert (found.kind, found.free) == ("stays", 2)
+
+
+def test_what_is_advised_of_a_free_state_gives_it_the_poles_of_its_gains():
+    lines = NULL_SPACE_ADVICE.removeprefix("give ").replace(" and ", "\n")
+    given = tomllib.loads(lines)["controller"]["allocation"]
+    found = of(planar_arm(), *TIP, start=BENT, allocation=LeastNorm(**given))
+    double = np.array(found.rests[0].modes.poles)
+    np.testing.assert_allclose(double, -5.0, rtol=1e-4)  # rounding parts them by its root
 
 
 def test_the_closed_loop_has_the_poles_of_the_internal_dynamics_and_those_of_the_feedback():

@@ -12,6 +12,7 @@ from ukctrl.analysis.internal_dynamics.internal_motion import classify_growth
 from ukctrl.analysis.internal_dynamics.internal_verdict import (
     INVERSION_REMEDY,
     NULL_SPACE_REMEDY,
+    PERHAPS_NULL_SPACE_REMEDY,
     PLANNED_TEXT,
     VerdictInputs,
     internal_verdict,
@@ -89,8 +90,8 @@ def found(**given):
     return SimpleNamespace(**plain | given)
 
 
-def said(prepared=False, rows=2, **given):
-    return internal_verdict(VerdictInputs(found(**given), ROBOT, Q, rows, prepared))
+def said(prepared=False, rows=2, allocates=True, **given):
+    return internal_verdict(VerdictInputs(found(**given), ROBOT, Q, rows, prepared, allocates))
 
 
 def run(fate="settles", ended="", moved=0.0, factor=0.5, grows=None):
@@ -167,6 +168,18 @@ VERDICTS = [
         f"{DRIFTS_AWAY} 1 of the 2 internal states are free for the null space: the allocation "
         f"determines their poles. {NULL_SPACE_REMEDY}",
     ),
+    (  # a law without an allocation cannot be given another
+        {"rests": (near([[3.0]], 0, free=1, fixed=False),), "free": 1, "allocates": False},
+        "runs_away",
+        f"{DRIFTS_AWAY} 1 of the 2 internal states are free for the null space: this is what a "
+        "servo law of least effort makes of them, and this controller moves them by a rule of its "
+        "own.",
+    ),
+    (
+        {"motion": run(moved=1.0, grows=lambda t: t), "free": 1, "allocates": False}, "drifts",
+        "the task is followed, but 'elbow' moves away steadily: 0.25 rad in 4 s; no state of rest "
+        "was found that keeps the task.",
+    ),
     (
         {"rests": (AWAY,)}, "settles",
         f"{COMES_BACK} This holds about the state of rest next to the start, {AROUND}.",
@@ -230,6 +243,11 @@ VERDICTS = [
         "runs_away",
         f"{DRIFTS_AWAY} This holds with the path at rest; along the path the state moves away "
         f"too. {INVERSION_REMEDY}",
+    ),
+    (  # along a motion alone it is not known whose the pole is
+        {"along": (RUNS, RUNS), "path_moves": True, "free": 1}, "runs_away",
+        f"{DRIFTS_AWAY} 1 of the 2 internal states are free for the null space: the allocation "
+        f"determines their poles. {PERHAPS_NULL_SPACE_REMEDY}",
     ),
     ({}, None,
         "2 states are internal: the rows do not determine them, and no state of rest was found "

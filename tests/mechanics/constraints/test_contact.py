@@ -116,7 +116,8 @@ def test_a_jam_names_the_contacts_that_slide():
     assert isinstance(error, unilateral_contacts.JammedContact)
     assert str(error) == (
         "contacts 'a', 'c' jam: the more it rubs the harder it presses, and no acceleration "
-        "follows (Painlevé's paradox). Lower mu, or change the posture."
+        "follows (Painlevé's paradox). Lower mu, change the posture, or let the law keep it from "
+        'sliding: [[keep]] kind = "contact_forces", with a least force or a larger one.'
     )
 
 
@@ -213,13 +214,14 @@ def test_a_point_has_no_edge_to_tip_over():
 
 
 @pytest.mark.parametrize(
-    ("mode", "holds"),
-    [(OPEN, [1, 0, 0, 0, 0, 1]), (SLIDING, [1, 1, 1, 0, 0, 1]), (CREEPING, [1, 1, 1, 0, 0, 1]),
-     (STICKING, [1, 1, 1, 1, 1, 1])],
+    ("mode", "slip", "holds"),
+    [(OPEN, 0.0, [1, 0, 0, 0, 0, 1]), (SLIDING, 0.1, [1, 1, 1, 0, 0, 1]),
+     (CREEPING, 1e-4, [1, 1, 1, 0, 0, 1]), (CREEPING, 1e-12, [1, 1, 1, 1, 1, 1]),
+     (STICKING, 0.0, [1, 1, 1, 1, 1, 1])],
 )  # fmt: skip
-def test_which_rows_hold_in_a_mode(mode, holds):
+def test_which_rows_hold_in_a_mode(mode, slip, holds):
     felt, found = np.zeros((1, 10)), np.full(6, 7.0)
-    felt[0, lib.ACTIVE_MODE] = mode
+    felt[0, lib.ACTIVE_MODE], felt[0, lib.SLIP_VELOCITY + 1] = mode, -slip
     unilateral_contacts.write_active_rows(np.array([[1, 3, 5]]), felt, found)
     np.testing.assert_array_equal(found, holds)
 

@@ -14,7 +14,6 @@ from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.derivatives import SampledJets, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
-    ELASTIC_KINDS,
     Decoupling,
     DerivativeArray,
     RelativeDegree,
@@ -29,7 +28,13 @@ from ukctrl.mechanics.relative_degree import (
     shared_channel_degree,
     vector_relative_degree,
 )
-from ukctrl.mechanics.relative_degree.advice import HIGHEST_OF_DAE, LINEARISE, PLANNED
+from ukctrl.mechanics.relative_degree.advice import (
+    DAMPED_KINDS,
+    ELASTIC_KINDS,
+    HIGHEST_OF_DAE,
+    LINEARISE,
+    PLANNED,
+)
 from ukctrl.mechanics.relative_degree.derivative_array import (
     MAX_TIME_SCALE,
     MIN_TIME_SCALE,
@@ -487,6 +492,10 @@ def test_springs_between_motors_and_links_are_named_first():
     elastic = Robot.load("two_link", override={"elastic": {"stiffness": 9.0, "motor_inertia": 0.1}})
     springs = f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
     assert advice(elastic, None) == advice(elastic, whole()) == springs
+    damped = Robot.load(
+        "two_link", override={"elastic": {"stiffness": 9.0, "motor_inertia": 0.1, "damping": 1.0}}
+    )
+    assert advice(damped, None) == springs.replace(ELASTIC_KINDS, DAMPED_KINDS)
     rigid = Robot.load("two_link")
     assert advice(rigid, None) == ""
     assert advice(rigid, whole()) == whole().advice
@@ -561,6 +570,21 @@ def test_a_row_above_two_is_explained_with_what_serves_it():
     assert explain_unreachable_rows(Dynamics(still), stack(still, "x2"), ["row0"], *at) == (
         "Row 'row0': its relative degree is at least 3: no input was seen to move it within 1 s."
     )
+
+
+def test_a_row_on_velocities_behind_a_damper_is_explained_though_its_degree_is_two():
+    plant = Lagrangian(
+        coordinates={"x1": "m", "x2": "m"},
+        kinetic="(v.x1**2 + v.x2**2)/2",
+        dissipation="(v.x1 - v.x2)**2",
+        inputs={"F": {"x1": 1.0}},
+    )
+    robot = Robot.build(plant)
+    servo = Stack([Expression(psi="v.x2 - 0.1", name="rate")], robot)
+    found = explain_unreachable_rows(
+        Dynamics(robot), servo, servo.names, 0.0, np.zeros(2), np.zeros(2)
+    )
+    assert found == f"Row 'rate': its relative degree is 2. {WAYS['something left inside'][1]}"
 
 
 def test_rows_that_share_a_channel_are_explained_together():

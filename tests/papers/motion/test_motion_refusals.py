@@ -312,6 +312,15 @@ REFUSALS = {
         "no velocity near the start meets all constraints at t = 0 s; worst row 'a.2' is off by "
         "2.0e+00 1/s. Start closer, or check that the path is within reach.",
     ),
+    "a direction that nothing moves": (
+        lambda: start(
+            plane(), {"phi": ("x + y + 1e-4", "x + y - 1e-4"), "name": "pin", "unit": "m"}
+        ),
+        "no position near the start meets all constraints at t = 0 s; worst row 'pin.1' is off by "
+        "1.0e-04 m. No motion of the robot changes that, as across the plane of a mechanism: "
+        'correct what is asked there, or leave that direction out (type = "planar_point" of a '
+        "closure, axes of a path).",
+    ),
     "held fast": (
         lambda: start(plane(), {"phi": "x - 1", "name": "a", "unit": "m"}, held=[0, 1]),
         "no position near the start meets all constraints at t = 0 s; worst row 'a' is off by "

@@ -232,7 +232,7 @@ ABOUT = [
         "Best: 'a', 2 mm; 'b' has 2 times as much.",
     ),
     (row({"a": 0.002, "b": 0.003}), "No difference between the controllers (largest value 3 mm)."),
-    (row({"a": math.nan, "b": math.nan}), "No difference between the controllers."),
+    (row({"a": math.nan, "b": math.nan}), "No controller that is ranked has a value."),
     (
         row({"a": 2.0, "b": 3.0}, metric="energy_drift", unit="J"),
         "This metric judges the integration, not the controllers (largest value 3 J).",
@@ -251,6 +251,11 @@ ABOUT = [
 @pytest.mark.parametrize(("of", "text"), ABOUT)
 def test_one_metric_in_a_sentence(of, text):
     assert words.metric_verdict(of, BOTH) == Verdict("note", of.metric, text)
+
+
+def test_where_no_run_completed_there_is_no_difference_to_tell():
+    found = words.metric_verdict(row({"a": 0.002, "b": 0.4}), runs(a="diverged", b="infeasible"))
+    assert found.text == "No controller that is ranked has a value."
 
 
 def done(repeats=1, levels=None, seeds=(1, 2, 3, 4, 5), same=True):

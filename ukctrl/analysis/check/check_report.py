@@ -205,8 +205,10 @@ def _loop_stability(stability: LoopStability) -> str:
         text = f"{text}; at t = {stability.worst_at:.4g} s {stability.worst_text}"
     if stability.limit is None:
         return text
+    grows_anyway = max(stability.growth) > 0.0 and not stability.of_hold
+    mode = "other mode" if grows_anyway else "mode"
     return (
-        f"{text}; a hold makes no mode grow below {stability.limit:.3g} s (at "
+        f"{text}; a hold makes no {mode} grow below {stability.limit:.3g} s (at "
         f"{len(stability.times)} states)"
     )
 

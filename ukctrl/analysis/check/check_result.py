@@ -218,6 +218,10 @@ class Check(NotebookRepr):
     judgements: tuple[Diagnostic, ...]
     """The same one by one, in that order."""
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.problems)} problems, {len(self.warnings)} warnings"
+        return f"<Check of {self.scenario!r}: {self.verdict}; {counts}>"
+
     @property
     def problems(self) -> tuple[str, ...]:
         """Why a run cannot start or cannot hold the task."""

@@ -104,7 +104,8 @@ def _motion_check(
     has_loop = loop.robot.nu > 0 and loop.scenario.controller.needs_servo
     if has_loop:
         try:
-            stability = loop_stability(loop, motion)
+            crossed = None if slack_curves is None else slack_curves.crossed
+            stability = loop_stability(loop, motion, crossed)
         except (UkctrlError, ArithmeticError) as error:
             not_looked = str(error)
     optimum = planned_motion(loop.scenario, loop.robot)

@@ -27,7 +27,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule, sticking_contacts
 from ukctrl.analysis.check.input_feasibility import ContactLoad, Feasibility
 from ukctrl.analysis.check.limit_usage import LimitUsage
-from ukctrl.analysis.check.loop_stability import LoopStability, TrialRun
+from ukctrl.analysis.check.loop_stability import CERTAIN_GROWTH, LoopStability, TrialRun
 from ukctrl.analysis.check.motion_ranks import MotionRanks, ObservabilitySample, RankHistory
 from ukctrl.analysis.check.safety_feasibility import (
     LIMIT_TOLERANCE,
@@ -282,6 +282,8 @@ def _contact_diagnostics(ground: Iterable[ContactLoad]) -> Iterator[Diagnostic]:
         if load.lifts is not None:
             values = {"load": load, "pull": -load.least}
             yield diagnose("ground: lifts", "warning", values, load.lifts)
+        elif load.mu is not None and load.friction > load.mu:
+            yield diagnose("ground: slides", "warning", {"load": load})
         elif load.friction > SLIPPERY:
             yield diagnose("ground: slips", "note", {"load": load})
 
@@ -292,7 +294,7 @@ def _timing_diagnostics(timing: PathTiming, trajectory: TaskMotionSummary) -> It
     values: dict[str, object] = {"timing": timing, "binding": describe_binding(timing.binding)}
     if 0.0 < timing.rate < TIMING_NOTE_FACTOR:
         # advice that has been tried; where it was refused there is none
-        yield diagnose("timing", "note", values, helps=timing.retimed is not None)
+        yield diagnose("timing", "note", values, timing.t, timing.retimed is not None)
     if retimed and trajectory.kind == "law":
         yield diagnose("open", "warning")
     if timing.clock_ends is not None and timing.clock_ends > trajectory.end:
@@ -356,7 +358,9 @@ def safety_diagnostics(
         values = {"where": "all along the exact task", "why": along.kept_unknown}
         yield diagnose("keep: unknown", "warning", values)
     if along.left is not None and along.curves is not None:
-        yield from _crossing_diagnostics(along.left, along.curves.t)
+        acts = loop.effects.acts_on_plant
+        misjudges = acts or loop.believed_model.robot is not loop.robot
+        yield from _crossing_diagnostics(along.left, along.curves.t, misjudges=misjudges)
     for interval in along.kept.stretches if along.kept is not None else ():
         if interval.conflict or not interval.crossed:
             yield _infeasible_diagnostic(interval)
@@ -415,8 +419,16 @@ def _start_limits(keeper: SafetyFilter, h: Vector, inward: Vector) -> Iterator[D
             yield diagnose("keep: start moves", "warning", values)
 
 
-def _crossing_diagnostics(curves: SlackCurves, t: Vector) -> Iterator[Diagnostic]:
-    """Yield of every block how much the exact task leaves, or by how much it is beyond."""
+def _crossing_diagnostics(
+    curves: SlackCurves, t: Vector, *, misjudges: bool
+) -> Iterator[Diagnostic]:
+    """Yield of every block how much the exact task leaves, or by how much it is beyond.
+
+    Args:
+        curves: What the motion leaves.
+        t: Its knots, shape ``(k,)`` [s].
+        misjudges: Whether the robot that the law believes in is another than the true one.
+    """
     blocks = curves.blocks[: curves.force_offset]
     unknown = np.asarray(np.isnan(curves.slack).any(axis=0))
     for block in dict.fromkeys(blocks):
@@ -432,7 +444,7 @@ def _crossing_diagnostics(curves: SlackCurves, t: Vector) -> Iterator[Diagnostic
         since = float(t[int(crossed.argmax())])
         values = {"name": curves.names[row], "gap": si(-slack, unit), "since": since}
         values |= {"t": t[int(h.argmin())]}
-        yield diagnose("keep: crossed", "warning", values, since)
+        yield diagnose("keep: crossed", "warning", values, since, misjudges)
 
 
 def observability_diagnostics(samples: Sequence[ObservabilitySample]) -> Iterator[Diagnostic]:
@@ -484,7 +496,7 @@ CAUSED_BY: Mapping[str, tuple[str, ...]] = {
     "limits": _DEMANDING,
     "speed": ("open", "motion", "ranks", "internal"),
     "place": ("open", "internal"),
-    "timing": ("open",),
+    "timing": ("open", "internal"),
     "ground": _DEMANDING,
     "gives way": ("limits", "motion"),
 }
@@ -560,8 +572,12 @@ def _coincides(cause: Diagnostic, effect: Diagnostic, along: MotionCheck) -> boo
         return at >= (cause.time or -math.inf)  # from the start on counts as always
     if cause.subject == "off" and effect.subject == "loop":  # off the path the poles are others
         return at <= trajectory.start
-    if cause.subject == "internal":  # what runs away grows, and passes limits late
-        return trajectory.kind == "law" and at >= 0.5 * (trajectory.start + trajectory.reached)
+    if cause.subject == "internal":  # what runs away grows, and passes limits late, or at once
+        late = 0.5 * (trajectory.start + trajectory.reached)
+        if along.stability is not None and along.stability.growth[0] > 0.0:
+            ran_away = trajectory.start + CERTAIN_GROWTH / along.stability.growth[0]
+            late = min(late, ran_away)
+        return trajectory.kind == "law" and at >= late
     return True
 
 

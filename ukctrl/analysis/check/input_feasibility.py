@@ -77,6 +77,8 @@ class ContactLoad:
     """When it would pull first [s]; None where it never does."""
     friction: float
     """Largest coefficient of friction that it needs while it pushes."""
+    mu: float | None = None
+    """The one that it has; None where it holds both ways."""
 
 
 @final
@@ -388,6 +390,8 @@ def contact_loads(loop: Loop, motion: TaskMotion, u: Matrix) -> tuple[ContactLoa
         dynamics.move(t, motion.q[k], motion.v[k])
         forces[k] = dynamics.reactions(dynamics.passive_force(dynamics.acceleration(u[k]), u[k]))
     max_force = max_abs(forces[:, [row[f"{block}.height"] for block in blocks]])
+    pushing = loop.plant.contacts
+    mu = {} if pushing is None else dict(zip(pushing.names, pushing.mu.tolist(), strict=True))
     contacts = []
     for block in blocks:
         normal = forces[:, row[f"{block}.height"]]
@@ -400,5 +404,8 @@ def contact_loads(loop: Loop, motion: TaskMotion, u: Matrix) -> tuple[ContactLoa
         needs = max_abs(across[pushes] / normal[pushes])
         first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
         min_force, t = float(normal[k]), float(motion.t[k])
-        contacts.append(ContactLoad(name=block, least=min_force, t=t, lifts=first, friction=needs))
+        load = ContactLoad(
+            name=block, least=min_force, t=t, lifts=first, friction=needs, mu=mu.get(block)
+        )
+        contacts.append(load)
     return tuple(contacts)

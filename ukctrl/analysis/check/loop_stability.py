@@ -8,6 +8,7 @@ none that grows nearly as fast.
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 from collections.abc import Iterator
 
@@ -18,13 +19,17 @@ from ukctrl.analysis.check.timing import first_loss
 from ukctrl.analysis.linear.linear_analysis import stability_text
 from ukctrl.analysis.linear.linear_loop import (
     LinearLoop,
+    growing_count,
+    growth_rate,
     linear_loop,
     linearise_loop,
     loop_growth_rate,
 )
 from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
+from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.effects import SensorEffect
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
@@ -48,6 +53,12 @@ LIMIT_HALVINGS = 12
 """Halvings of the interval of the limit, to 5 digits."""
 MAX_TRIES = 4
 """Periods that are tried on the scenario itself, each half the one before."""
+
+
+BEYOND_KEPT = (
+    "where the exact task is beyond what the law keeps, no run is, and the poles are not looked at."
+)
+"""What to note where that is so."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -74,8 +85,9 @@ class LoopStability:
     smooth: bool
     """Whether the law is smooth at all of them: else its poles do not decide."""
     limit: float | None
-    """Period up to which a hold makes no mode grow at any of them, the delay in periods unchanged
-    [s]; None where that is not known, as sensors or an observer are made for the period."""
+    """Period up to which a hold makes no mode grow at any of them that does not without one, the
+    delay in periods unchanged [s]; None where that is not known, as sensors or an observer are made
+    for the period."""
     recommended: float | None = None
     """A period with which the scenario's loop was tried, and is stable [s]; None where none was
     found, or none is needed."""
@@ -145,23 +157,27 @@ def _returns(loop: Loop, scenario: Scenario, nominal: Result) -> bool:
     if pushed.status != "completed":
         return False
     distance = np.abs(pushed["v"] - nominal["v"]).max(axis=1)
+    # nearer than the push: two runs that swing as far as the loop lets them keep some distance
     tenth = 1 + len(distance) // 10
-    return bool(distance[-tenth:].max() < distance[:tenth].max())
+    return bool(distance[-tenth:].max() < distance[0])
 
 
-def loop_stability(loop: Loop, motion: TaskMotion) -> LoopStability:
+def loop_stability(loop: Loop, motion: TaskMotion, crossed: Flags | None = None) -> LoopStability:
     """Return the poles of the loop along a motion.
 
     Args:
         loop: The scenario, ready to run.
         motion: The motion that its task asks for.
+        crossed: At which of its knots it is beyond what the law keeps, where no run is; absent: at
+            none.
 
     Raises:
         InputError: The scenario has no motors, or the law no command at the start.
     """
     scenario, period = loop.scenario, loop.scenario.timing.control
     loops, points = [], []
-    for i, point in enumerate(_points(loop, motion)):
+    knots = _knots(motion, crossed)
+    for i, point in enumerate(_points(loop, motion, knots)):
         try:
             loops.append(linearise_loop(scenario, loop, point))
             points.append(point)
@@ -171,6 +187,10 @@ def loop_stability(loop: Loop, motion: TaskMotion) -> LoopStability:
     growth = [loop_growth_rate(linear) for linear in loops]
     bounds = _bounds_of_hold(loops)
     k = int(np.argmax(growth))
+    beyond = () if crossed is None or not crossed.any() else (BEYOND_KEPT,)
+    judged = bounds
+    if bounds is None and growth[k] > 0.0:
+        judged = _bounds_without_sensors(scenario, points)
     rates, times = np.maximum(growth, 0.0), [point.t for point in points]
     result = LoopStability(
         text=stability_text(loops[0]),
@@ -181,25 +201,30 @@ def loop_stability(loop: Loop, motion: TaskMotion) -> LoopStability:
         growth=tuple(growth),
         worst_text=stability_text(loops[k]),
         log_growth=float(np.trapezoid([*rates, rates[-1]], [*times, loop.t1])),
-        of_hold=period is not None and (bounds is None or growth[k] > bounds[k]),
+        of_hold=period is not None and (judged is None or growth[k] > judged[k]),
         smooth=all(linear.smooth for linear in loops),
         limit=None if bounds is None else _hold_limit(loops, bounds),
-        left_out=loops[k].notes,
+        left_out=(*loops[k].notes, *beyond),
     )
     if not (result.diverges and result.of_hold) or period is None:
         return result
     longest = period if result.limit is None else min(period, result.limit)
-    shorter = _tried_period(loop, points, bounds or [0.0] * len(points), longest)
+    shorter = _tried_period(loop, points, judged or [0.0] * len(points), longest)
     return dc.replace(result, recommended=shorter)
 
 
-def _points(loop: Loop, motion: TaskMotion) -> Iterator[OperatingPoint]:
+def _knots(motion: TaskMotion, crossed: Flags | None) -> list[int]:
+    """Return the knots at which the loop is looked at beside the start."""
+    knots = np.linspace(0.0, len(motion.t) - 1.0, MAX_POINTS).astype(int)[1:]
+    return [k for k in dict.fromkeys(knots.tolist()) if crossed is None or not crossed[k]]
+
+
+def _points(loop: Loop, motion: TaskMotion, knots: list[int]) -> Iterator[OperatingPoint]:
     """Yield where the loop is looked at; a path alone, or links before springs, are no states."""
     yield operating_point(loop.scenario, "start", ready=loop)
     if not motion.has_dynamics or loop.robot.elastic is not None or not len(motion.t):
         return
-    knots = np.linspace(0.0, len(motion.t) - 1.0, MAX_POINTS).astype(int)[1:]
-    for k in dict.fromkeys(knots.tolist()):
+    for k in knots:
         t, q, v = float(motion.t[k]), motion.q[k], motion.v[k]
         yield OperatingPoint(t=t, q=q, v=v, u=np.zeros(loop.robot.nu))
 
@@ -216,12 +241,23 @@ def _bounds_of_hold(loops: list[LinearLoop]) -> list[float] | None:
     return [max(rate, 0.0) * HOLD_RATIO for rate in without]
 
 
+def _bounds_without_sensors(scenario: Scenario, points: list[OperatingPoint]) -> list[float] | None:
+    """Return the same of a scenario whose law knows the state; None where it has no such loop."""
+    effects = tuple(one for one in scenario.effect if not isinstance(one, SensorEffect))
+    seen = dc.replace(scenario, effect=effects, sensing=None, observer=None)
+    try:
+        loop = Loop(seen)
+        return _bounds_of_hold([linearise_loop(seen, loop, point) for point in points])
+    except (UkctrlError, ArithmeticError):
+        return None
+
+
 def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
     """Return the period up to which the hold makes no mode of any loop grow [s]."""
+    growing = [growing_count(linear.at_period(None).rates()) for linear in loops]
 
     def harmless(period: float) -> bool:
-        rates = (_growth_at(linear, period) for linear in loops)
-        return all(rate <= bound for rate, bound in zip(rates, bounds, strict=True))
+        return all(map(functools.partial(_is_harmless, period), loops, bounds, growing))
 
     if not harmless(MIN_PERIOD):
         return 0.0
@@ -231,10 +267,14 @@ def _hold_limit(loops: list[LinearLoop], bounds: list[float]) -> float:
     return min(limit, MAX_PERIOD)
 
 
-def _growth_at(linear: LinearLoop, period: float) -> float:
+def _is_harmless(period: float, linear: LinearLoop, bound: float, growing: int) -> bool:
     with np.errstate(all="ignore"):  # what is unstable without a law may overflow in a long period
         held = linear.at_period(period)
-        return loop_growth_rate(held) if np.isfinite(held.closed).all() else math.inf
+        if not np.isfinite(held.closed).all():
+            return False
+        rates = held.rates()
+    # beside a mode that grows anyway, one that the hold makes grow may stay below the bound
+    return growth_rate(rates) <= bound and growing_count(rates) <= growing
 
 
 def _tried_period(

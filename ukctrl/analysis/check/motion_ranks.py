@@ -375,7 +375,7 @@ def _remedy(loop: Loop, grip: InputAuthority, t: float, q: Vector, v: Vector) ->
         return ""  # told of every row, with its relative degree
     degrees = relative_degrees(dynamics, stack, t, q, v, least=WEAK_AUTHORITY)
     for degree in degrees:
-        if degree.name == grip.row and degree.value is not None and degree.value > 2:
+        if degree.name == grip.row and degree.value is not None and not degree.is_direct:
             advice = recommend_law(None, False, degree.value, len(stack), loop.robot.nu)
             tol = f"{10.0 * grip.weakest:.0e}"
             return (

@@ -338,19 +338,32 @@ def _implausible_bodies(robot: Robot, far: float) -> Iterator[ModelDiagnostic]:
 def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
     """Yield what the file leaves out, with where to write it."""
     driven = [joint for joint in joints if len(joint.motors) == 1]
-    for quantity, without, where in (
-        ("torque limit", [j.name for j in driven if math.isinf(j.effort)], "[[actuator]] limit"),
-        ("speed limit", [j.name for j in driven if math.isinf(j.fastest)], "[[limit]] velocity"),
+    endless = {name for block in robot.blocks if block.shape != "line" for name in block.dofs}
+    unbounded = [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)]
+    formats = {read_model(model.text).root.tag for model in robot.shape_sources.models}
+    # tables of some motors are all the motors that there are
+    motor_table = "[[actuator]] limit in robot.toml, with a table for every motor"
+    for quantity, owner, without, where in (
+        ("torque limit", "motor", [j.name for j in driven if math.isinf(j.effort)], motor_table),
+        (
+            "speed limit",
+            "driven joint",
+            [j.name for j in driven if math.isinf(j.fastest)],
+            "[[limit]] velocity in robot.toml",
+        ),
         (
             "range",
-            [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)],
-            "[[limit]] position",
+            "driven joint",
+            [name for name in unbounded if name not in endless],
+            "[[limit]] position in robot.toml",
         ),
     ):
         if without:
-            motors = "any motor" if len(without) == len(driven) else quoted(without)
-            advice = f"write it in the model file, or as {where} in robot.toml."
-            yield f"no {quantity} of {motors}: {advice}"
+            owners = f"any {owner}" if len(without) == len(driven) else quoted(without)
+            # MJCF has no speed limits, and a plant of formulas no model file
+            has_place = bool(formats) and not (quantity == "speed limit" and "mujoco" in formats)
+            place = "in the model file, or as" if has_place else "as"
+            yield f"no {quantity} of {owners}: write it {place} {where}."
     if not robot.actuators:
         yield "no motor at all: list them as [[actuator]] in robot.toml."
     lossy = np.any(robot.structure.damping) or np.any(robot.structure.friction)

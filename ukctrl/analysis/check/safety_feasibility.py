@@ -94,6 +94,12 @@ class SlackCurves:
     """From which place on they are forces of contacts, which the input decides: those of the input
     that serves the task, or of the one that costs it least."""
 
+    @property
+    def crossed(self) -> Flags:
+        """Where the motion is beyond one that its state decides, shape ``(k,)``."""
+        states = self.slack[:, : self.force_offset]
+        return np.asarray((states < -LIMIT_TOLERANCE).any(axis=1))
+
 
 @dc.dataclass(frozen=True, kw_only=True)
 class SafetyFeasibility:

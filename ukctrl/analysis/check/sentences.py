@@ -15,6 +15,10 @@ SLOW_DOWN = "Slow the motion down"
 NOT_TRIED = " Whether a slower motion is enough was not tried."
 BOUNDED = 'controller.allocation.kind = "bounded"'
 LIMIT_REMEDY = f"{SLOW_DOWN}, or let the law keep within the limits: {BOUNDED}."
+GROUND_REMEDY = (
+    f"{SLOW_DOWN}, or let the law keep the forces that the ground can give, and the task give way "
+    'where it must: [[keep]] kind = "contact_forces", with a least force.'
+)
 SINGULAR_REMEDY = (
     "Move the path or the start, or let the law give way there: controller.allocation.kind = "
     '"damped".'
@@ -37,8 +41,7 @@ SENTENCES: Mapping[str, str] = {
     "start: integral": ("velocity row '{row.name}' says that {row.integral} stays constant; "
         "written as phi it would hold a value."),
     "start: falls": ("{held} of {mobility} freedoms are held; the other {count} {verb} freely "
-        'under gravity: give controller.allocation.null_space, e.g. {{ kind = "self_motion", kd = '
-        "10.0 }}, or more rows."),
+        "under gravity: {advice}, or more rows."),
     "closures": ("the start breaks the passive constraints, most in row '{row}': {level} = "
         "{error:.3g}. Correct it, or set start.solve = true."),
     "closures: above": ("contacts {names} start {where}: open, they leave the motors without grip "
@@ -93,6 +96,8 @@ SENTENCES: Mapping[str, str] = {
     "more": "{count} more {element}s are beyond a limit.",
     "ground: lifts": ("contact '{load.name}' would lift off at t = {load.lifts:.4g} s: the ground "
         "would have to pull with up to {pull:.3g} N (t = {load.t:.4g} s)."),
+    "ground: slides": ("contact '{load.name}' needs a coefficient of friction of "
+        "{load.friction:.2g} not to slip, and has {load.mu:.2g}: it slides."),
     "ground: slips": ("contact '{load.name}' needs a coefficient of friction of "
         "{load.friction:.2g} not to slip, more than rubber has on dry concrete."),
     "lifts: waits": ("the ground holds {names} until t = {t:.4g} s, and whenever their contacts "
@@ -164,13 +169,15 @@ REMEDIES: Mapping[str, str] = {
     "motion": SINGULAR_REMEDY,
     "ranks: lost": SINGULAR_REMEDY,
     "ranks: near": SINGULAR_REMEDY,
+    "held": "Let the task ask for no more rows than motors hold together, or add a motor.",
     "missed": "Let the task ask only for what motors move, or add a motor.",
     "elsewhere": f"Let the law find it: {BOUNDED}.",
     "limits": LIMIT_REMEDY,
     "limits: rates": f"{SLOW_DOWN}.",
     "speed": f"{SLOW_DOWN}.",
     "place": "Move the path, or start in another position from which it is reached.",
-    "ground: lifts": f"{SLOW_DOWN}.",
+    "ground: lifts": GROUND_REMEDY,
+    "ground: slides": GROUND_REMEDY,
     "lifts: late": "Let its path come down by then, to a millimetre below the ground.",
     "timing": ('Retime the paths: kind = "retimed", span = [{timing.span[0]}, '
         "{timing.span[1]}], of = the path of today. They then take {timing.retimed:.4g} s."),
@@ -180,7 +187,9 @@ REMEDIES: Mapping[str, str] = {
         "controller.use = 'computed-torque'."),
     "loop: period": ("Shorten timing.control to {stability.recommended:.2g} s, with which "
         "the poles were tried and are stable, or lower the gains."),
-    "loop: gains": "Lower the gains: no shorter control period that was tried makes it stable.",
+    "loop: gains": ("Lower the gains, joint by joint where the inertias differ, as ukctrl analyze "
+        "--bandwidth gives them for most laws: no shorter control period that was tried makes it "
+        "stable."),
     "keep: doubt": "Give a smaller deceleration or speed.",
     "keep: unknown": "Keep what has a value wherever the robot may be.",
     "keep: start": "Start inside, or move the limit.",
@@ -189,6 +198,8 @@ REMEDIES: Mapping[str, str] = {
     "keep: conflict": "Move a limit, or the path; or say by order which gives way first.",
     "keep: task": "Slow the path down there, keep further away, or give a shorter decay.",
     "keep: unactuated": "Keep what the motors move at once, such as the joints before the springs.",
+    "keep: crossed": ("The law keeps it on the robot that it believes in, and the true one may "
+        "come nearer: let the limit's margin cover that."),
     "observer: blind": MORE_SENSORS,
     "observer: weak": MORE_SENSORS,
 }  # fmt: skip

@@ -19,6 +19,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule
 from ukctrl.analysis.check.sentences import diagnose
 from ukctrl.analysis.check.task_motion import CONSISTENCY_TOLERANCE
+from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.number_text import si
@@ -193,8 +194,7 @@ def rank_diagnostics(
     alike: dict[str, list[str]] = {}
     certain = dict[str, bool]()
     for degree in () if together else degrees:
-        is_direct = degree.value is not None and degree.value <= 2
-        if not is_direct and degree.name not in servo.dependent:
+        if not degree.is_direct and degree.name not in servo.dependent:
             alike.setdefault(degree.sentence, []).append(degree.name)
             certain.setdefault(degree.sentence, degree.value is not None)
     for sentence, names in alike.items():
@@ -205,7 +205,8 @@ def rank_diagnostics(
             sentence = sentence.replace("its relative degree", "their relative degree", 1)
         yield diagnose("degree", level, {"rows": rows, "why": sentence, "instead": suffix})
     if grip.rank < servo.rank:
-        yield diagnose("held", level, {"servo": servo, "grip": grip, "instant": instant})
+        values = {"servo": servo, "grip": grip, "instant": instant}
+        yield diagnose("held", level, values, helps=level == "bad")
     if servo.dependent:
         yield diagnose("start: dependent", "note", {"names": quoted(servo.dependent)})
     if whole is not None and whole.internal and not together:
@@ -390,5 +391,5 @@ def free_fall_note(loop: Loop, q: Vector) -> list[Diagnostic]:
         return []
     count = free.shape[1]
     values: dict[str, object] = {"held": mobility - count, "mobility": mobility, "count": count}
-    values |= {"verb": "moves" if count == 1 else "move"}
+    values |= {"verb": "moves" if count == 1 else "move", "advice": NULL_SPACE_ADVICE}
     return [diagnose("start: falls", "note", values)]

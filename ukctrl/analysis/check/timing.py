@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.analysis.check.speed_factor import SpeedFactor, tried_factor
+from ukctrl.analysis.check.speed_factor import MIN_FACTOR, SpeedFactor, tried_factor
 from ukctrl.analysis.check.task_motion import TaskMotion
 from ukctrl.analysis.linear.sampled_systems import sampled_plant
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.tie_breaking import first_smallest, max_abs
+from ukctrl.core.tie_breaking import first_largest, first_smallest, max_abs
 from ukctrl.mechanics.timing import (
     GeometricPath,
     PathLimits,
@@ -53,8 +53,9 @@ REST_SPEED_RTOL = 1e-3
 """A motion slower than this, beside its fastest, stands: there it may stop and go."""
 MIN_TRAVEL = 1e-6
 """A stretch that goes no further than this stands, but for rounding [rad, m]."""
-FRICTION_PASSES = 4
-"""Passes for what friction takes at another speed."""
+SPEED_PASSES, SPEED_RTOL = 40, 1e-4
+"""Most passes for what friction takes and motors have at another speed, and the change of a factor
+that ends them."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -184,24 +185,32 @@ def _input_bounds(loop: Loop, rate: Vector) -> tuple[Vector, Vector]:
 
 def _speed_factor(one: _MotionSegment) -> SpeedFactor:
     """Return at which part of its speed a stretch keeps motors and speeds within their limits."""
-    factor = np.ones(len(one.t))
-    # Friction depends on the speed that is looked for: a fixed point.
-    for _ in range(FRICTION_PASSES):
+    factor, low, high = np.ones(len(one.t)), np.zeros(len(one.t)), np.full(len(one.t), np.inf)
+    # Friction and torque depend on the speed that is looked for: Newton's method, kept between a
+    # speed that is slow enough and one that is not.
+    for _ in range(SPEED_PASSES):
         rows = one.limits.tangents((factor * one.speed) ** 2)
-        demand = rows.a * one.bend[:, None] + rows.b * one.speed[:, None] ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.where(demand > 0.0, rows.c / demand, np.inf)
-        squares[rows.c < 0.0] = 0.0
-        squares = np.column_stack([squares, rows.max_square_speed / one.speed**2])
-        min_squares = squares.min(axis=1)
-        factor = np.where(
-            np.isfinite(min_squares) & (min_squares > 0.0), np.sqrt(min_squares), factor
-        )
-    k = first_smallest(min_squares)
-    row = first_smallest(squares[k])
-    speed_binds = row == squares.shape[1] - 1
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            demand = rows.a * one.bend[:, None] + rows.b * one.speed[:, None] ** 2
+            demand = np.column_stack([demand, one.speed**2 / rows.max_square_speed])
+            limit = np.column_stack([rows.c, np.ones(len(factor))])
+            excess = demand * factor[:, None] ** 2 - limit
+            squares = np.where((demand > 0.0) & (limit > 0.0), limit / demand, np.inf)
+        kept = (excess <= 0.0).all(axis=1)
+        low, high = np.where(kept, factor, low), np.where(kept, high, factor)
+        newton = np.sqrt(squares.min(axis=1))
+        inside = (low <= newton) & (newton <= high)
+        before, factor = factor, np.where(inside, newton, 0.5 * (low + high))
+        unlimited = np.isinf(factor)
+        factor[unlimited] = before[unlimited]
+        if np.all((np.abs(factor - before) <= SPEED_RTOL * factor) | (high < MIN_FACTOR)):
+            break
+    factor[unlimited], factor[high < MIN_FACTOR] = np.inf, 0.0
+    k = first_smallest(factor)
+    row = first_largest(excess[k])
+    speed_binds = row == excess.shape[1] - 1
     binding = (one.limits.fastest_joint(k),) if speed_binds else one.limits.binding(k, row)
-    return SpeedFactor(float(np.sqrt(min_squares[k])), float(one.t[k]), binding)
+    return SpeedFactor(float(factor[k]), float(one.t[k]), binding)
 
 
 def _fastest_timing(stretches: list[_MotionSegment]) -> tuple[float | None, dict[str, float]]:

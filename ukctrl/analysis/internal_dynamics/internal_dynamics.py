@@ -150,8 +150,17 @@ def internal_dynamics(
         periodic=cycle,
         notes=tuple(notes),
     )
-    prepared = scenario.controller.forgets_growth
-    kind, text = internal_verdict(VerdictInputs(result, tracking.robot, q, grip.rank_A, prepared))
+    controller = scenario.controller
+    kind, text = internal_verdict(
+        VerdictInputs(
+            result,
+            tracking.robot,
+            q,
+            grip.rank_A,
+            plans_motion=controller.forgets_growth,
+            allocates=controller.row_allocation is not None,
+        )
+    )
     return dc.replace(result, kind=kind, verdict=text)
 
 

@@ -66,6 +66,9 @@ class InternalDynamics:
     notes: tuple[str, ...] = ()
     """What is worth knowing beside."""
 
+    def __repr__(self) -> str:
+        return f"<InternalDynamics of {self.scenario!r}: {self.verdict}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         cycle, run = self.periodic, self.motion
@@ -110,11 +113,18 @@ PLANNED_TEXT = (
 """What to know of it where the controller has the remedy already."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
 """What one may want to prevent."""
-NULL_SPACE_REMEDY = (
-    "The motors can hold this state: give controller.allocation.null_space, e.g. "
-    '{ kind = "self_motion", kd = 10.0 }.'
+NULL_SPACE_ADVICE = (
+    'give controller.allocation.metric = "resolved_acceleration" and '
+    'controller.allocation.null_space = { kind = "self_motion", kp = 25.0, kd = 10.0 }'
 )
+"""In that metric alone self-motion has the poles of its gains: effort can grow with any gains."""
+NULL_SPACE_REMEDY = f"The motors can hold this state: {NULL_SPACE_ADVICE}."
 """What to do about one that the motors could move."""
+PERHAPS_NULL_SPACE_REMEDY = (
+    f"Perhaps the motors can hold this state: {NULL_SPACE_ADVICE}. If it moves away all the same, "
+    "no input holds it beside these rows: hold others."
+)
+"""What to do about one of which that is not known."""
 
 
 class VerdictInputs(NamedTuple):
@@ -128,6 +138,8 @@ class VerdictInputs(NamedTuple):
     """Independent servo rows."""
     plans_motion: bool
     """Whether the controller follows a motion without what grows."""
+    allocates: bool = True
+    """Whether the controller has an allocation, which decides what is free for the null space."""
 
 
 def internal_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
@@ -254,7 +266,8 @@ def _no_equilibrium_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         _tracking_text(kind, f"'{name}' {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}")
     ]
     sentences += _end_text(run)
-    sentences += [NULL_SPACE_REMEDY] if facts.result.free and kind in BAD else []
+    movable = facts.result.free and facts.allocates
+    sentences += [NULL_SPACE_REMEDY] if movable and kind in BAD else []
     return kind, " ".join(sentences)
 
 
@@ -332,12 +345,21 @@ def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
     if facts.result.free and not facts.result.grip:
         sentences.append(f"In addition, {_null_space_text(facts)}.")
     elif facts.result.free:
+        decides = (
+            "the allocation determines their poles"
+            if facts.allocates
+            else "this is what a servo law of least effort makes of them, and this controller "
+            "moves them by a rule of its own"
+        )
         sentences.append(
             f"{facts.result.free} of the {facts.result.dimension} internal states are free for "
-            "the null space: the allocation determines their poles."
+            f"the null space: {decides}."
         )
-    if kind in BAD and facts.result.grip and not near.fixed:
-        sentences.append(NULL_SPACE_REMEDY)
+    # along a motion it is not known which of the poles are the allocation's
+    unknown = bool(facts.result.free) and not near.free
+    if kind in BAD and facts.result.grip and (unknown or not near.fixed):
+        advice = PERHAPS_NULL_SPACE_REMEDY if unknown else NULL_SPACE_REMEDY
+        sentences += [advice] if facts.allocates else []
     elif kind == "runs_away":
         sentences.append(PLANNED_TEXT if facts.plans_motion else INVERSION_REMEDY)
     return sentences

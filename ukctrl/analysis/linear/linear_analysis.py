@@ -76,6 +76,9 @@ class LinearAnalysis:
         worst = loop_growth_rate(self.loop)
         return "unstable" if worst > 0.0 else "neutral" if worst == 0.0 else "stable"
 
+    def __repr__(self) -> str:
+        return f"<LinearAnalysis of {self.scenario!r}: {self.verdict}>"
+
     @property
     def verdict(self) -> str:
         """What matters most, in a sentence."""

@@ -234,6 +234,12 @@ def neutral_count(rates: NDArray[np.complex128]) -> int:
     return still + int(np.count_nonzero(np.abs(order[still:].real) <= ZERO_MEAN_RTOL * scale))
 
 
+def growing_count(rates: NDArray[np.complex128]) -> int:
+    """Return how many modes grow."""
+    order, still, scale = _zero_rates(rates)
+    return int(np.count_nonzero(order[still:].real > ZERO_MEAN_RTOL * scale))
+
+
 def growth_rate(rates: NDArray[np.complex128]) -> float:
     """Return the rate of the mode that grows most or decays least, 0 where it does neither [1/s].
 

@@ -38,7 +38,7 @@ from ukctrl.mechanics.constraints.constraint import SampledPath
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import Linearization, Linearizer, equilibrium, output_matrix
 from ukctrl.mechanics.reference import Reference
-from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
+from ukctrl.mechanics.relative_degree import elastic_kinds
 from ukctrl.robot import Snapshot
 from ukctrl.robot.manifold_kernels import configuration_from_angles
 
@@ -167,7 +167,7 @@ def _joint_reference(spec: EquilibriumRegulator, task: Task) -> Reference:
             joint = robot.elastic.joints[int(np.argmax(idle))]
             raise InputError(
                 f"the task must move motors along with their links to be followed; it leaves the "
-                f"motor of '{joint}' where it is. Use {ELASTIC_KINDS}."
+                f"motor of '{joint}' where it is. Use {elastic_kinds(robot.elastic)}."
             )
     return path
 

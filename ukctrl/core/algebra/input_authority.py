@@ -6,7 +6,7 @@ $|M^{-1} B_k|^2 = B_k^\top M^{-1} B_k$ of what a motor does to the free robot, t
 $$ N_{ik} = \frac{A_i\, G_k}{|A_i|\, |M^{-1} B_k|} $$
 
 is 1 where motor $k$ pushes along row $i$, and 0 where it pushes across it or against passive rows
-alone. It knows no units, of rows, motors or coordinates, and no masses: passive rows count in
+alone. It knows no units, of rows, motors, coordinates or masses: passive rows count in
 $G = W B$, not in what it is compared with, which is never rounding.
 
 The length of $N_i$ is the grip of row $i$, and the least length of $N$ along a direction of unit

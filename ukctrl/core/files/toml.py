@@ -192,6 +192,11 @@ def _complaint(detail: ErrorDetails, owner: Any, target: Any, same: Sequence[Err
         return f"must have {bound} {count} entr{'y' if count == 1 else 'ies'}; got {came}."
     if kind in ("tuple_type", "list_type") and isinstance(detail["input"], Mapping):
         key = one_line(str(detail["loc"][-1]), 60)
+        number = next(iter(detail["input"]), "")
+        if str(number).isdigit():  # a change by its number, of a list that is not there
+            return (
+                f"has no entry {number} to be changed here. List all of them, as [[{key}]], first."
+            )
         return f"must be a list; got a table. Write [[{key}]] where the file says [{key}]."
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {came}."

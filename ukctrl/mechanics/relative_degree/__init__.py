@@ -5,7 +5,7 @@ In order: ``advice``, ``derivative_array`` (rows and their derivatives in one ar
 ``row_relative_degree``.
 """
 
-from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE, recommend_law
+from ukctrl.mechanics.relative_degree.advice import HIGHEST_OF_DAE, elastic_kinds, recommend_law
 from ukctrl.mechanics.relative_degree.decoupling import (
     Decoupling,
     decoupling,
@@ -26,7 +26,6 @@ from ukctrl.mechanics.relative_degree.vector_degree import (
 )
 
 __all__ = [
-    "ELASTIC_KINDS",
     "HIGHEST_OF_DAE",
     "Decoupling",
     "DerivativeArray",
@@ -36,6 +35,7 @@ __all__ = [
     "decoupling",
     "decoupling_rank",
     "direct_decoupling",
+    "elastic_kinds",
     "explain_unreachable_rows",
     "recommend_law",
     "relative_degrees",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ukctrl.robot import Robot
+from ukctrl.robot import ElasticJoints, Robot
 
 ELASTIC_KINDS = (
     'kind = "elastic_linearisation", "elastic_singular_perturbation", "elastic_cascade" or '
     '"elastic_tracking"'
 )
-"""The laws whose motors move links through elastic joints."""
+"""The laws whose motors move links through elastic joints without damping."""
+DAMPED_KINDS = 'kind = "elastic_singular_perturbation" or "elastic_cascade"'
+"""Those of them that take springs with damping too."""
 LINEARISE = 'kind = "io_linearisation"'
 """The law that differentiates rows as often as needed."""
 HIGHEST_OF_DAE = 4
@@ -17,11 +19,17 @@ PLANNED = 'kind = "feedforward" or "tvlqr" with along.kind ='
 """The controllers that follow a motion worked out before the run."""
 
 
+def elastic_kinds(joints: ElasticJoints) -> str:
+    """Return the laws whose motors move links through these springs."""
+    return DAMPED_KINDS if joints.damping.any() else ELASTIC_KINDS
+
+
 def elastic_advice(robot: Robot) -> str:
     """Return what moves links through elastic joints; empty where there are none."""
     if robot.elastic is None:
         return ""
-    return f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
+    kinds = elastic_kinds(robot.elastic)
+    return f"Motors reach it through the springs of elastic joints: use {kinds}."
 
 
 def recommend_law(

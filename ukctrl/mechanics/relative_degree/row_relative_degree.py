@@ -1,7 +1,7 @@
 r"""How often a servo row must be differentiated until the input appears.
 
-A row with grip has relative degree 2 (1 if it is nonholonomic). A row without is tried out: the
-robot is let go from a state with a constant input and without, and the difference of the row's
+A row with grip has relative degree 2 (1 if it is one on velocities). A row without is tried out:
+the robot is let go from a state with a constant input and without, and the difference of the row's
 error grows as
 
 $$ \Delta y(\tau) = L_G L_f^{r-1} y \; u \; \frac{\tau^r}{r!} + O(\tau^{r+1}), $$
@@ -61,6 +61,13 @@ class RelativeDegree:
     """What it is at least at this state."""
     note: str = ""
     """Why it is not certain."""
+    direct: int = 2
+    """What it is where motors have grip: 2, or 1 of a row on velocities."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether motors have grip on the row."""
+        return self.value is not None and self.value <= self.direct
 
     def __str__(self) -> str:
         """Return the number, or ``at least`` and a number."""
@@ -93,7 +100,10 @@ def relative_degrees(
     grip_mask = grips > least
     degrees = [
         RelativeDegree(
-            name=name, value=int(k) if grip else None, at_least=int(k if grip else k + 1)
+            name=name,
+            value=int(k) if grip else None,
+            at_least=int(k if grip else k + 1),
+            direct=int(k),
         )
         for name, k, grip in zip(servo.names, base, grip_mask, strict=True)
     ]
@@ -119,8 +129,7 @@ def explain_unreachable_rows(
     if whole is not None and whole.extended and whole.orders is not None:
         sentence = whole.sentence
         return f"{sentence[0].upper()}{sentence[1:]} {whole.advice}"
-    # rows of degree two or less need no explanation
-    high = [one for one in degrees if one.name in rows and (one.value is None or one.value > 2)]
+    high = [one for one in degrees if one.name in rows and not one.is_direct]
     sentence = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
     if all(one.value is None for one in high):
         return sentence
@@ -157,7 +166,7 @@ def shared_channel_degree(
 
 
 def advice(robot: Robot, whole: VectorRelativeDegree | None) -> str:
-    """Return what to do about rows above 2."""
+    """Return what to do about rows without grip."""
     springs = elastic_advice(robot)
     if springs or whole is None:
         return springs

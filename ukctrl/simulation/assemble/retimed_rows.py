@@ -201,7 +201,8 @@ def _joint_path(
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
         raise InputError(
-            f"row '{row}' must have a position level for a retimed path; it is nonholonomic."
+            f"row '{row}' must have a position level for a retimed path; it holds a velocity "
+            "alone. Write it as phi if it is the rate of one, or let paths keep their own timing."
         )
     # the clock stands at the path's begin: what it will be is worked out of this very start
     at_begin = _on_clock(scenario.servo, Constant(value=(span[0],)))

@@ -150,9 +150,12 @@ class SimulationRun:
         loose = [name for name, state in states.items() if state[MODE] == OPEN]
         if loose:
             # neither fewer rows nor more motors help a robot that touches nothing
+            keeper = self.loop.law.keeper
+            kept = keeper is not None and len(keeper.contact_rows) > 0
+            given = "with a larger least force" if kept else "with a least force"
             cure = (
                 "Slow the motion down, or keep the forces of contacts, [[keep]] kind = "
-                "'contact_forces'."
+                f"'contact_forces', {given}."
             )
             if self._starts_open(loose) and self.loop.start_is_solvable():
                 cure = "They start above the ground: set start.solve = true."

@@ -70,6 +70,11 @@ class Comparison(NotebookRepr):
     """How the runs were made."""
     stands: LoopSummaries | None = None
     """How the loops stood before they ran; None: not known."""
+
+    def __repr__(self) -> str:
+        runs = ", ".join(f"{name!r} {run.status}" for name, run in self.results.items())
+        return f"<Comparison of {runs}>"
+
     fronts: Fronts | None = None
     """What each law can do, whatever its gains; None: not asked for."""
 

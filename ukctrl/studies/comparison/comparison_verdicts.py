@@ -267,7 +267,9 @@ def metric_verdict(row: MetricRanking, runs: RunsByController) -> Verdict:
         word = "Best" if row.marked else extreme
         return Verdict("note", row.metric, f"{word}: {_ranking_text(row, ranked)}.")
     finite = [row.values[name] for name in ranked if math.isfinite(row.values[name])]
-    at_most = f" (largest value {si(max(finite), row.unit)})" if finite else ""
+    if not finite:
+        return Verdict("note", row.metric, "No controller that is ranked has a value.")
+    at_most = f" (largest value {si(max(finite), row.unit)})"
     text = f"No difference between the controllers{at_most}."
     if not metrics.describe(row.metric).about_controller:
         text = f"This metric judges the integration, not the controllers{at_most}."

@@ -66,6 +66,9 @@ class SweepAnalysis:
     labels: Labels | None
     """Names and units of the robot and the task; None where the scenario cannot be loaded."""
 
+    def __repr__(self) -> str:
+        return f"<SweepAnalysis of {self.study!r}>"
+
     @staticmethod
     def of(
         study: Study,

@@ -46,6 +46,10 @@ class Tuned:
     """The scenario as its file has it, with the gains of the ``card`` and ``tuned``; nothing where
     the user has stopped the search."""
 
+    def __repr__(self) -> str:
+        said = self.verdicts[0].text if self.verdicts else ""
+        return f"<Tuned on {self.scenario.name or self.title!r}: {said}>"
+
     @property
     def title(self) -> str:
         """The title of the scenario."""
