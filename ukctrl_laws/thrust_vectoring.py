@@ -13,7 +13,6 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.dynamics_kernels import apply_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -26,6 +25,7 @@ from ukctrl.mechanics.constraints.constraint import BoundConstraint, FrameProbe,
 from ukctrl.mechanics.constraints.kinematics import orientation_rows, quaternion, write_cross
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE
 from ukctrl.robot.manifold_kernels import integrate
 from ukctrl.robot.spatial_kernels import composed, rotation_of, transposed
 

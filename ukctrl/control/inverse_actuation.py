@@ -6,7 +6,6 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.column_space import ColumnSpace, column_space, scaled_rank
 from ukctrl.core.algebra.factorisation import matvec
@@ -15,7 +14,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.relative_degree import elastic_kinds
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE, elastic_kinds
 from ukctrl.robot import Snapshot
 
 REACHED_TOL = 1e-9

@@ -13,15 +13,12 @@ from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import independent_velocities
 from ukctrl.mechanics.reference import Spline
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE
 from ukctrl.robot import Robot
 from ukctrl.robot.manifold_kernels import configuration_from_angles
 
 MAX_KNOTS = 1_000_000
 """More configurations than this along one motion are a typing error."""
-
-
-SERVO_ADVICE = "the card 'servo-baumgarte'"
-"""What follows tasks that have no joint motion."""
 
 
 def require_plannable(

@@ -25,7 +25,6 @@ from ukctrl.control.controller import Law
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.feedback.feedback import RateGain, row_gains
 from ukctrl.control.inverse_actuation import FullActuation
-from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.regulators.riccati import weight_matrix
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.factorisation import matvec
@@ -36,6 +35,7 @@ from ukctrl.core.fields import PerElement, Quantity, spec
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE
 from ukctrl.robot import Snapshot
 
 PARAMETER_KINDS = ("mass", "first_moment", "inertia")

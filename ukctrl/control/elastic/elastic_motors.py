@@ -8,12 +8,12 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.inverse_actuation import InverseActuation
-from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE
 from ukctrl.robot import ElasticJoints, Snapshot
 from ukctrl.robot.applied_force_kernels import ElasticIndices, write_spring_stretches
 from ukctrl.robot.robot_base import RobotBase

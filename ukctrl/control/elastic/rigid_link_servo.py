@@ -36,7 +36,6 @@ from ukctrl.control.elastic.elastic_motors import (
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
-from ukctrl.control.joint_motion import SERVO_ADVICE
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import block_diagonal
@@ -48,6 +47,7 @@ from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, spec
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep, RobotBuffers
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree import SERVO_ADVICE
 from ukctrl.robot import Snapshot, rigid_link_robot
 
 PROBE_DISTANCE = 0.1

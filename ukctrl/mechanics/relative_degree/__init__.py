@@ -5,7 +5,12 @@ In order: ``advice``, ``derivative_array`` (rows and their derivatives in one ar
 ``row_relative_degree``.
 """
 
-from ukctrl.mechanics.relative_degree.advice import HIGHEST_OF_DAE, elastic_kinds, recommend_law
+from ukctrl.mechanics.relative_degree.advice import (
+    HIGHEST_OF_DAE,
+    SERVO_ADVICE,
+    elastic_kinds,
+    recommend_law,
+)
 from ukctrl.mechanics.relative_degree.decoupling import (
     Decoupling,
     decoupling,
@@ -27,6 +32,7 @@ from ukctrl.mechanics.relative_degree.vector_degree import (
 
 __all__ = [
     "HIGHEST_OF_DAE",
+    "SERVO_ADVICE",
     "Decoupling",
     "DerivativeArray",
     "RelativeDegree",

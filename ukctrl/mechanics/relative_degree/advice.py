@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ukctrl.robot import ElasticJoints, Robot
 
+SERVO_ADVICE = "the card 'servo-baumgarte'"
+"""What follows rows that have no joint motion."""
 ELASTIC_KINDS = (
     'kind = "elastic_linearisation", "elastic_singular_perturbation", "elastic_cascade" or '
     '"elastic_tracking"'
