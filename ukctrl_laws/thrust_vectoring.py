@@ -15,6 +15,7 @@ from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.dynamics_kernels import apply_input
+from ukctrl.core.algebra.factorisation import dot
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, NotFinite
@@ -57,10 +58,10 @@ def write_pointing_frame(d: Vector, heading: Vector, R_body: Matrix, R: Matrix) 
     $h$ the heading. The weights $w$ are zero unless a direction is about to vanish; there the body
     stays as it is, instead of turning at any rate.
     """
-    size = float(np.sqrt(d @ d))
+    size = float(np.sqrt(dot(d, d)))
     # the weights are C2, so that rates and accelerations of the frame exist
     z: Vector = d + fade_weight(size, MIN_THRUST) * R_body[:, 2]
-    length = np.sqrt(z @ z)
+    length = np.sqrt(dot(z, z))
     # the demand may cancel the body's axis exactly: the axis stays where it is then
     if length > 0.0:
         z /= length
@@ -70,16 +71,16 @@ def write_pointing_frame(d: Vector, heading: Vector, R_body: Matrix, R: Matrix) 
     h = np.array([np.cos(heading[0]), np.sin(heading[0]), 0.0])
     y, x = np.empty(3), np.empty(3)
     write_cross(z, h, y)
-    sine = float(np.sqrt(y @ y))
+    sine = float(np.sqrt(dot(y, y)))
     weight = fade_weight(sine, MIN_HEADING_SINE)
     for i in range(3):
         y[i] += weight * R_body[i, 1]
     write_cross(y, z, x)
-    length = np.sqrt(x @ x)
+    length = np.sqrt(dot(x, x))
     # the heading lies along the thrust: the body's own side says how it is turned
     if length == 0.0:
         write_cross(R_body[:, 1], z, x)
-        length = np.sqrt(x @ x)
+        length = np.sqrt(dot(x, x))
     x /= length
     write_cross(z, x, y)
     for i in range(3):
