@@ -209,7 +209,7 @@ def test_a_sweep_stopped_before_its_first_sample_says_so(ends, monkeypatch):
     [("completed", True, 0), ("completed", False, 1), ("diverged", True, 1)],
 )
 def test_how_an_export_ends(status, identical, code, ends, monkeypatch):
-    done = SimpleNamespace(replay=SimpleNamespace(identical=identical))
+    done = SimpleNamespace(is_good=identical)
     asked = []
 
     def hand_over(*given, **named):
@@ -344,7 +344,7 @@ def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
         written.append("whole")
-        return SimpleNamespace(replay=SimpleNamespace(identical=True))
+        return SimpleNamespace(is_good=True)
 
     def stands_for(place, value):
         monkeypatch.setattr(place, lambda *given, **named: value)

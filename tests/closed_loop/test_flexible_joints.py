@@ -128,7 +128,10 @@ def test_check_says_why_no_servo_law_could_do_it():
 @pytest.mark.parametrize(
     ("changes", "answer"),
     [
-        ({"robot": "flexible_arm_links", "start.q": {}, "start.v": {}}, "it has none; use kind"),
+        (
+            {"robot": "flexible_arm_links", "start.q": {}, "start.v": {}},
+            "it has none; use the card",
+        ),
         ({"robot.elastic.damping": 0.1}, "their springs have damping"),
         ({"controller.links": "two_link"}, "must have the links' coordinates, q2, q4; got shoul"),
         ({"controller.links": "flexible_arm_link"}, "did you mean 'flexible_arm_links'"),

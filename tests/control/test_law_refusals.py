@@ -69,8 +69,8 @@ FREE = masses(1, potential="0*x0")
 TIE = {"kind": "expression", "phi": "x0 - x1", "name": "tie"}
 TIED = masses(inputs={"F": {"x1": 1.0}}, options=Options(passive=[TIE]))
 CLOSED = (
-    "whose virtual velocity its passive constraints would not allow; it has 'tie'. Use kind = "
-    '"servo".'
+    "whose virtual velocity its passive constraints would not allow; it has 'tie'. Use the card "
+    "'servo-baumgarte'."
 )
 RUNS = masses(inputs={"F": {"x0": 1.0}}, potential="-x1**4", neutral={"x1": 1.0})
 """The second mass is at infinity after 0.93 s."""

@@ -29,7 +29,11 @@ Points = Annotated[
 
 To = Annotated[
     Literal["python", "c", "fmu"],
-    typer.Option("--to", help="What it becomes: a class of Python, a library of C, or an FMU."),
+    typer.Option(
+        "--to",
+        metavar="FORM",
+        help="What it becomes: python (a class and tables), c (a library) or fmu.",
+    ),
 ]
 For = Annotated[
     str | None,
@@ -41,17 +45,20 @@ For = Annotated[
 ]
 Fast = Annotated[
     bool,
-    typer.Option("--fast", help="Of a C library: let arithmetic be reordered; bits may differ."),
+    typer.Option(
+        "--fast", help="Of a library or FMU: let arithmetic be reordered; bits may differ."
+    ),
 ]
 Fmi = Annotated[
     Literal["2", "3"] | None,
-    typer.Option("--fmi", help="Of an FMU: version of FMI, 3 where absent."),
+    typer.Option("--fmi", metavar="VERSION", help="Of an FMU: 3 (as absent) or 2."),
 ]
 OnRefusal = Annotated[
     Literal["hold", "zero"] | None,
     typer.Option(
         "--on-refusal",
-        help="Of a C library: what a refused tick leaves as inputs, those before (as absent) or 0.",
+        metavar="INPUTS",
+        help="Inputs of a tick that a library or FMU refuses: hold (those before, as absent) or zero.",
     ),
 ]
 

@@ -176,7 +176,8 @@ class Runtime:
                 f"{quoted(self.contacts)}; got {quote_text(str(contacts))}."
             )
         states = np.zeros((len(mu), USES_PLAN))
-        states[:, MODE] = np.choose(modes.astype(int), [OPEN, SLIDING, self.tick.sticking])
+        still = np.where(mu > 0.0, STICKING, SLIDING)
+        states[:, MODE] = np.choose(modes.astype(int), [OPEN, SLIDING, still])
         for model in self._contact_models:
             model.copy_modes(dict(zip(self.contacts, states, strict=True)))
 
