@@ -58,7 +58,7 @@ OnRefusal = Annotated[
     typer.Option(
         "--on-refusal",
         metavar="INPUTS",
-        help="Inputs of a tick that a library or FMU refuses: hold (those before, as absent) or zero.",
+        help="Inputs of a tick that it refuses: hold (those before, as absent) or zero.",
     ),
 ]
 
