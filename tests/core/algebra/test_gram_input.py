@@ -79,7 +79,11 @@ def test_rows_that_come_near_each_other_are_left_to_the_careful_way(rng, near):
         np.linalg.solve(demand.L, demand.A.T), axis=0
     )
     assert not gram_input.gram_input(room, demand.motors, RTOL, miss)
-    assert least_norm_input.least_input(room, *given) == (3 if near > RTOL else 2)
+    rank = 3 if near > RTOL else 2
+    found = least_norm_input.least_input(room, *given)
+    # which of two rows that are equal but for rounding stands for both is rounding, too
+    assert found == rank or (found == least_norm_input.UNDECIDED and rank == 2)
+    assert least_norm_input.servo_input(*given) == rank
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 12])
