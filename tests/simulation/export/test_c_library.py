@@ -378,6 +378,7 @@ def test_a_law_without_memory_left_is_a_status(tmp_path, monkeypatch):
     monkeypatch.setattr(controller_module, "ARENA_BYTES", 256)
     done = exported(tmp_path, "coordinated-arms-squeeze")
     assert not done.is_good
+    assert str(done.replay).startswith("60 ticks: some have no inputs, the first at 0 s; ")
     assert "60 ticks are refused, the first at t = 0 s" in done.notes[0]
 
 

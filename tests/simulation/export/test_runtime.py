@@ -56,7 +56,10 @@ SAID = [
         "4 ticks: every input is the simulated one, bit for bit; 12 us a step.",
     ),
     (Replay(4, 0.25, 0.015, 12.6), "4 ticks: inputs differ by 0.25 at 0.015 s; 13 us a step."),
-    (Replay(4, math.inf, 0.0, 12.6), "4 ticks: inputs differ by inf at 0 s; 13 us a step."),
+    (
+        Replay(4, math.inf, 0.0, 12.6),
+        "4 ticks: some have no inputs, the first at 0 s; 13 us a step.",
+    ),
     (Replay(0, 0.0, math.nan, 0.0), "0 ticks: the table has none, and nothing was compared."),
 ]
 

@@ -264,10 +264,12 @@ class Replay(NamedTuple):
         """Return it as a sentence."""
         if not self.ticks:
             return "0 ticks: the table has none, and nothing was compared."
-        same = "every input is the simulated one, bit for bit"
-        agreement = (
-            same if self.identical else f"inputs differ by {self.worst:.3g} at {self.at:g} s"
-        )
+        if self.identical:
+            agreement = "every input is the simulated one, bit for bit"
+        elif math.isinf(self.worst):
+            agreement = f"some have no inputs, the first at {self.at:g} s"
+        else:
+            agreement = f"inputs differ by {self.worst:.3g} at {self.at:g} s"
         return f"{self.ticks} ticks: {agreement}; {self.mean_us:.0f} us a step."
 
 
