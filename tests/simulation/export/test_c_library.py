@@ -391,3 +391,26 @@ def test_ten_thousand_ticks_give_back_all_memory_that_they_ask_for(tmp_path):
     q, v = rows[0, 1 : 1 + nq].copy(), rows[0, 1 + nq : 1 + 2 * nq].copy()
     u = np.zeros(rows.shape[1] - 1 - 2 * nq)
     assert all(controller.step(1e-3 * k, q, v, u) == OK for k in range(10_000))
+
+
+def test_names_of_strangers_end_no_comment_and_are_no_template(tmp_path):
+    """Who compiles the header or runs the Python of a received scenario runs nothing of its."""
+    title = '*/ #error stop */ """ @inputs@ \\'
+    done = exported(tmp_path, changes={"title": title})
+    assert done.replay.identical
+    header, program = ((tmp_path / f).read_text() for f in ("two_mass_spring.h", "controller.py"))
+    assert header.index("*/") > header.index("time must grow")
+    assert "* / #error stop * / ''' @inputs@ " in header
+    compile(program, "controller.py", "exec")
+    assert program.count('"""') % 2 == 0
+    assert "@inputs@" in program.partition("from controller")[0]
+
+
+def test_a_library_is_not_written_through_a_link(tmp_path):
+    (tmp_path / "own").mkdir()
+    victim = tmp_path / "elsewhere.so"
+    victim.write_text("mine")
+    (tmp_path / "own" / "libtwo_mass_spring.so").symlink_to(victim)
+    with pytest.raises(InputError, match="is a link, and nothing is written through links"):
+        exported(tmp_path / "own")
+    assert victim.read_text() == "mine"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
+import tempfile
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, final
@@ -99,19 +101,20 @@ class CLibrary:
             f"{name}.o": f"object code for {self._target}, {size}",
             "check.bin": f"{ticks} ticks of the run",
         }
-        if self._link(folder):
+        shared = self._shared_library()
+        if shared:
+            write_atomically(folder / f"lib{name}.so", shared)
             files[f"lib{name}.so"] = "the same as a shared library"
         else:
             remove_file(folder / f"lib{name}.so")
         return dict(sorted(files.items()))
 
-    def _link(self, folder: Path) -> bool:
-        """Make a shared library; return whether there was a linker for this processor."""
+    def _shared_library(self) -> bytes:
+        """Return it as a shared library; nothing where no linker here is for this processor."""
         linker = next(filter(None, map(shutil.which, LINKERS)), None)
         if linker is None or self._target not in RUNS_HERE:
-            return False
-        command = [linker, "-shared", "-o", f"lib{self.name}.so", f"{self.name}.o", "-lm"]
-        return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
+            return b""
+        return built({"tick.o": self.code}, linker, "-shared", "tick.o")[0]
 
     def replay(self, folder: Path, rows: Matrix) -> tuple[Replay | None, str]:
         """Step the shared library through ticks; None where this machine cannot.
@@ -155,6 +158,15 @@ class CLibrary:
         return self._runtime.coordinates, self._runtime.dofs, self._runtime.contacts
 
     @property
+    def _is_exact(self) -> bool:
+        return self._target == "host" and not self._fast
+
+    def tolerance(self, rows: Matrix) -> float:
+        """Return by how much inputs may differ from those of ticks [N m, N]."""
+        largest = float(np.abs(rows[:, -len(self._runtime.inputs) :]).max(initial=0.0))
+        return 0.0 if self._is_exact else TOLERANCE * largest
+
+    @property
     def title(self) -> str:
         """What the scenario is called."""
         return self._scenario.title
@@ -191,7 +203,7 @@ class CLibrary:
         meanings = {
             "q": "measured configuration",
             "v": "measured velocity",
-            "contact": "what contacts do, for @name@_contacts",
+            "contact": f"what contacts do, for {self.name}_contacts",
             "u": "inputs to hold until the next tick",
         }
         lines = list[str]()
@@ -203,7 +215,7 @@ class CLibrary:
             ]
             if not entries:
                 continue
-            text = ", ".join(entries)
+            text = in_comment(", ".join(entries))
             lines += textwrap.wrap(f"{key}[{len(entries)}]  {words}: {text}", 92,
                                    initial_indent="   ", subsequent_indent="         ")  # fmt: skip
         return self.filled(HEADER, order="\n".join(lines))
@@ -212,28 +224,29 @@ class CLibrary:
         """Return a text with what this controller is in the places of names between @."""
         nq, nv, nc = (len(x) for x in self._names)
         leaves = {"hold": "that of the last tick with status 0", "zero": "zeros"}[self._policy]
-        exact = self._target == "host" and not self._fast
         values = {
             "NAME": self.name.upper(), "name": self.name, "version": version("ukctrl"),
-            "title": ascii(self._scenario.title), "target": self._target,
+            "title": in_comment(f"'{self._scenario.title}'"), "target": self._target,
             "period": f"{self._scenario.timing.control:g}", "leaves": leaves,
             "nq": str(nq), "nv": str(nv), "nu": str(len(self._runtime.inputs)), "nc": str(nc),
             "words": str(-(-self.state_bytes // 8)),
             "statuses": "\n".join(f"   {k:3d}  {text}" for k, text in enumerate(self.messages)),
             "messages": ",\n".join(f'    "{text}"' for text in self.messages),
-            "tolerance": "0.0" if exact else f"{TOLERANCE:g}",
+            "tolerance": "0.0" if self._is_exact else f"{TOLERANCE:g}",
             "coordinates": repr(tuple(self._runtime.coordinates)),
             "velocities": repr(tuple(self._runtime.dofs)),
             "inputs": repr(tuple(self._runtime.inputs)),
             "contact_names": repr(tuple(self._runtime.contacts)),
-            "contacts": CONTACTS if nc else "", "set_contacts": SET_CONTACTS if nc else "",
             **more,
         }  # fmt: skip
-        text = template
-        for _ in range(2):  # what stands in for a name may have names itself
-            for key, value in values.items():
-                text = text.replace(f"@{key}@", value)
-        return text
+
+        def fill(text: str) -> str:
+            # in one pass: what a stranger's names say is no template
+            return re.sub(r"@(\w+)@", lambda found: values[found[1]], text)
+
+        values["contacts"] = fill(CONTACTS) if nc else ""
+        values["set_contacts"] = fill(SET_CONTACTS) if nc else ""
+        return fill(template)
 
 
 @final
@@ -258,6 +271,24 @@ class LoadedLibrary:
         pointers = (array.ctypes.data for array in (q, v, u))
         status: int = self._step(ctypes.byref(self._state), t, *pointers)
         return status
+
+
+def in_comment(text: str) -> str:
+    """Return text as it may stand in a comment of C or Python, which a stranger's must not end."""
+    return ascii(text)[1:-1].replace('"', "'").replace("*/", "* /")
+
+
+def built(files: Mapping[str, bytes], *command: str) -> tuple[bytes, str]:
+    """Return what a compiler or linker makes of files, and what it says where it makes nothing.
+
+    It works in a folder of its own, and writes nowhere else.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        for name, content in files.items():
+            (Path(place) / name).write_bytes(content)
+        whole = [*command, "-o", "made.so", "-lm"]
+        done = subprocess.run(whole, cwd=place, capture_output=True, text=True, check=False)
+        return (b"", done.stderr) if done.returncode else (Path(place, "made.so").read_bytes(), "")
 
 
 def _is(names: Sequence[str]) -> str:

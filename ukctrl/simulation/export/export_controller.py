@@ -188,7 +188,7 @@ def export_c_library(
     Raises:
         InputError: As of `export_controller`; or a part of the law or the robot is Python's.
     """
-    from ukctrl.simulation.export.c_library import TOLERANCE, CLibrary
+    from ukctrl.simulation.export.c_library import CLibrary
 
     runtime, folder = runtime_to_export(scenario, result), Path(folder)
     library = CLibrary(scenario, runtime, target=target, fast=fast, on_refusal=on_refusal)
@@ -199,9 +199,7 @@ def export_c_library(
         files |= library.write(folder, rows)
         comparison, note = library.replay(folder, rows)
     notes = [note] * bool(note) + _run_notes(result)
-    exact = target == "host" and not fast
-    largest = float(np.abs(rows[:, -len(runtime.inputs) :]).max(initial=0.0))
-    tolerance = 0.0 if exact else TOLERANCE * largest
+    tolerance = library.tolerance(rows)
     return ExportedController(folder, files, comparison, tuple(notes), tolerance)
 
 
@@ -227,7 +225,7 @@ def export_fmu(
     Raises:
         InputError: As of `export_c_library`; or there is no C compiler.
     """
-    from ukctrl.simulation.export.c_library import TOLERANCE, CLibrary
+    from ukctrl.simulation.export.c_library import CLibrary
     from ukctrl.simulation.export.fmu import functional_mockup_unit
 
     runtime, folder = runtime_to_export(scenario, result), Path(folder)
@@ -245,8 +243,8 @@ def export_fmu(
         f"{library.name}.fmu": f"for co-simulation by FMI {fmi}.0, {len(content) // 1000} kB",
     }
     notes = [note] * bool(note) + _run_notes(result)
-    largest = float(np.abs(rows[:, -len(runtime.inputs) :]).max(initial=0.0))
-    return ExportedController(folder, files, comparison, tuple(notes), TOLERANCE * largest)
+    tolerance = library.tolerance(rows)
+    return ExportedController(folder, files, comparison, tuple(notes), tolerance)
 
 
 def tick_rows(result: Result, runtime: Runtime) -> Matrix:

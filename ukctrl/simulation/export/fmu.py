@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import io
 import shutil
-import subprocess
-import tempfile
 import uuid
 import zipfile
 from importlib.metadata import version
-from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.message_text import one_line
-from ukctrl.simulation.export.c_library import CLibrary
+from ukctrl.simulation.export.c_library import CLibrary, built
 
 COMPILERS = ("cc", "gcc", "clang")
 PLATFORMS = {2: "linux64", 3: "x86_64-linux"}
@@ -44,22 +41,17 @@ def functional_mockup_unit(library: CLibrary, fmi: int = 3) -> bytes:
     if compiler is None:
         raise InputError("a unit of FMI needs a C compiler: install gcc or clang.")
     token = str(uuid.uuid5(uuid.NAMESPACE_OID, library.code.hex()))
-    file = io.BytesIO()
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(file, "w") as archive:
-        folder = Path(place)
-        source = _sources(library, fmi, token)
-        for name, content in source.items():
-            (folder / name).write_bytes(content)
-        command = [compiler, "-O2", "-std=c99", "-fPIC", "-shared", "-fvisibility=hidden",
-                   "fmu.c", f"{library.name}.o", "-o", "unit.so", "-lm"]  # fmt: skip
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise InputError(f"the C compiler does not take the unit: {one_line(done.stderr)}")
-        files = {
-            "modelDescription.xml": _description(library, fmi, token).encode(),
-            f"binaries/{PLATFORMS[fmi]}/{library.name}.so": (folder / "unit.so").read_bytes(),
-            f"documentation/{library.name}.h": source[f"{library.name}.h"],
-        }
+    file, source = io.BytesIO(), _sources(library, fmi, token)
+    options = "-O2", "-std=c99", "-fPIC", "-shared", "-fvisibility=hidden"
+    binary, said = built(source, compiler, *options, "fmu.c", f"{library.name}.o")
+    if not binary:
+        raise InputError(f"the C compiler does not take the unit: {one_line(said)}")
+    files = {
+        "modelDescription.xml": _description(library, fmi, token).encode(),
+        f"binaries/{PLATFORMS[fmi]}/{library.name}.so": binary,
+        f"documentation/{library.name}.h": source[f"{library.name}.h"],
+    }
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in files.items():
             # times of files would make each archive another one
             entry = zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0))
