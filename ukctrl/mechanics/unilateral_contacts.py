@@ -19,8 +19,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.decompositions import determinant, inverse, svd
 from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion
-from ukctrl.core.algebra.factorisation import copy_into, solve_lower, solve_lower_columns
+from ukctrl.core.algebra.factorisation import copy_into, dot, solve_lower, solve_lower_columns
 from ukctrl.core.algebra.row_space import mass_weighted_rows
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -113,8 +114,8 @@ def eliminate_friction(
         return True
     # the normal forces are linear in the input: load at zero input, answers per input and per unit
     # of friction
-    W, inverse = mass_weighted_rows(L, A, np.ones((1, len(A))))
-    U, sigma, Vt = np.linalg.svd(W, False)
+    W, scale = mass_weighted_rows(L, A, np.ones((1, len(A))))
+    U, sigma, Vt = svd(W)
     force, push = np.empty(n), B.copy()
     for i in range(n):
         force[i] = pushed.f[i] - pushed.nle[i]
@@ -133,7 +134,7 @@ def eliminate_friction(
             for r in range(len(sigma)):
                 if sigma[r] > rtol * sigma[0]:
                     weight += U[h, r] / sigma[r] * Vt[r, c]
-            weight *= inverse[0, h]
+            weight *= scale[0, h]
             load[s] += weight * moved
             for k in range(columns):
                 answers[s, k] += weight * (moves[k] - push[c, k])
@@ -146,15 +147,15 @@ def eliminate_friction(
         for r in range(count):
             S[s, r] -= answers[s, nu + sliding[r]]
     # Painleve's paradox: friction lets no acceleration, or several, obey the rows
-    if not np.linalg.det(S) > MIN_FRICTION_DETERMINANT:
+    if not determinant(S) > MIN_FRICTION_DETERMINANT:
         return False
-    level, per_input = np.linalg.solve(S, load), np.linalg.solve(S, answers)
+    solved = inverse(S)
     for i in range(n):
         for s in range(count):
             moved = G[i, nu + sliding[s]]
-            answer.a_free[i] += moved * level[s]
+            answer.a_free[i] += moved * dot(solved[s], load)
             for k in range(nu):
-                answer.G[i, k] += moved * per_input[s, k]
+                answer.G[i, k] += moved * dot(solved[s], answers[:, k])
     return True
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from ukctrl.core.algebra.active_set_qp import add_active_row, remove_active_row
 from ukctrl.core.algebra.bounded_rows import NOT_TRANSFORMED, BoundedRows
+from ukctrl.core.algebra.decompositions import inverse, orthogonal_complement
 from ukctrl.core.algebra.lexicographic_qp import factor_lexicographic, solve_lexicographic
-from ukctrl.core.algebra.nearest_input import inverse, orthogonal_complement
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-9}  # of rows and inputs of order one
 

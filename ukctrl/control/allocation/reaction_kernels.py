@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.decompositions import orthogonal_complement, svd
 from ukctrl.core.algebra.factorisation import (
     PivotedLQ,
     dot,
@@ -25,7 +26,7 @@ from ukctrl.core.algebra.input_authority import (
     zero_uncontrolled_rows,
 )
 from ukctrl.core.algebra.least_norm_input import ServoProblem, fast_input
-from ukctrl.core.algebra.nearest_input import orthogonal_complement, singular_value_lower_bound
+from ukctrl.core.algebra.nearest_input import singular_value_lower_bound
 from ukctrl.core.algebra.row_space import mass_weighted_rows
 from ukctrl.core.algebra.sparse_products import (
     column_norms,
@@ -80,7 +81,7 @@ def write_reactions(
     if m == 0 or n == 0:
         return
     Z, scale = mass_weighted_rows(L, A_p, np.ones((1, m)))
-    U, sigma, Vt = np.linalg.svd(Z, True)
+    U, sigma, Vt = svd(Z)
     inverse, could, motors = np.zeros((m, n)), np.empty(m), np.empty(nu)
     for i in range(m):
         lam_free[i] = 0.0

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.decompositions import svd
 from ukctrl.core.algebra.factorisation import (
     MIN_BLOCKED,
     cholesky,
     copy_into,
     ldl_factor,
     ldl_solve,
+    pivoted_lq,
     solve_lower,
     solve_lower_columns,
     solve_upper,
@@ -39,7 +41,7 @@ from ukctrl.core.algebra.row_space import (
     row_space,
     zero_rounding_columns,
 )
-from ukctrl.core.algebra.sparse_products import column_norms
+from ukctrl.core.algebra.sparse_products import column_norms, gram, matmul
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -293,15 +295,18 @@ def definite_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None
     # an SVD of NaN need not end
     if not np.isfinite(np.sum(R) + np.sum(length)):
         return
-    _, sigma, Vt = np.linalg.svd(X / length, True)
+    _, sigma, Vt = svd(X / length)
     rank = 0
     for k in range(sigma.shape[0]):
         if sigma[k] > MOVE_RTOL:
             rank += 1
     if rank < nu:
-        still = np.linalg.qr(np.ascontiguousarray(Vt[rank:].T) / length.reshape(nu, 1))[0].copy()
-        weighed = (still * length.reshape(nu, 1)) @ np.ascontiguousarray(still.T)
-        R += IDLE_INPUT_COST * (np.ascontiguousarray(weighed.T) @ weighed)
+        still = pivoted_lq(Vt[rank:] / length, 0.0).Q
+        weighed = matmul(still.T.copy(), still)
+        for i in range(nu):
+            for k in range(nu):
+                weighed[i, k] *= length[i]
+        R += IDLE_INPUT_COST * gram(weighed)
 
 
 @compiled

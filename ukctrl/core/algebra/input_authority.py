@@ -23,10 +23,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.decompositions import svd
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     copy_into,
     dot,
+    matvec_transposed,
     pivoted_lq,
     solve_lower,
     solve_lower_columns,
@@ -250,19 +252,19 @@ def joint_authority(
     """
     rows, Q, pushed = row_space_authority(L, A, G, length, rtol)
     rank, nu = pushed.shape
-    shares = np.zeros(len(rows))
+    shares, direction = np.zeros(len(rows)), np.empty(Q.shape[1])
     if rank == 0:
         return 1.0, shares, rank
     if nu == 0 or not np.isfinite(np.sum(pushed)):
         return 0.0 if nu == 0 else np.nan, shares, rank
-    U, sigma, _ = np.linalg.svd(pushed)
+    U, sigma, _ = svd(pushed)
     weakest = sigma[rank - 1] if rank <= nu else 0.0
     for j in range(rank):
         sigma_j = sigma[j] if j < nu else 0.0
         if sigma_j <= max(rtol, (1.0 + TIE_RTOL) * weakest):  # no single one is determined
-            along = rows @ (np.ascontiguousarray(U[:, j]) @ Q)
+            matvec_transposed(U[:, j].copy(), Q, direction)
             for i in range(len(shares)):
-                shares[i] += along[i] * along[i]
+                shares[i] += dot(rows[i], direction) ** 2
     return weakest, shares, rank
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.active_set_qp import PROXIMAL, ActiveRows, proximal_nearest_point
 from ukctrl.core.algebra.bounded_rows import NOT_TRANSFORMED, SENSITIVITY_RTOL, BoundedRows
+from ukctrl.core.algebra.decompositions import inverse, orthogonal_complement, svd
 from ukctrl.core.algebra.factorisation import (
     dot,
     long_dot,
@@ -22,11 +23,7 @@ from ukctrl.core.algebra.factorisation import (
     pivoted_lq,
     row_norm_squared,
 )
-from ukctrl.core.algebra.nearest_input import (
-    inverse,
-    orthogonal_complement,
-    singular_value_lower_bound,
-)
+from ukctrl.core.algebra.nearest_input import singular_value_lower_bound
 from ukctrl.core.algebra.sparse_products import column_norms, matmul, matmul_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -213,7 +210,7 @@ def level_directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matri
                 for c in range(n):
                     T[c, j] = null_space[c, j - m] / small
             return m, T, P, null_space
-    U, sigma, Qt = np.linalg.svd(Y, True)
+    U, sigma, Qt = svd(Y)
     firm = rank = 0
     for i in range(len(sigma)):
         firm += int(sigma[i] > SENSITIVITY_RTOL * longest)

@@ -6,8 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.column_space import column_space
-from ukctrl.core.algebra.factorisation import copy_into, solve_lower
+from ukctrl.core.algebra.decompositions import svd
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    copy_into,
+    dot,
+    matvec,
+    pivoted_lq,
+    row_norm_squared,
+    solve_lower,
+    solve_upper,
+)
 from ukctrl.core.algebra.row_space import mass_weighted_rows
+from ukctrl.core.algebra.sparse_products import row_gram_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating
 
@@ -55,16 +66,20 @@ def fast_multipliers(
         pushed[c] = force[c] - nonideal[c]
     solve_lower(L, pushed)
     # independent rows: normal equations, a fraction of the SVD
-    if rank == m:
-        scaled = np.linalg.solve(W @ W.T, W @ pushed)
+    S, root = np.empty((m, m)), np.empty((m, m))
+    row_gram_into(W, S)
+    if rank == m and cholesky(S, root) == 0:
+        matvec(W, pushed, lam)
+        solve_lower(root, lam)
+        solve_upper(root, lam)
         for i in range(m):
-            lam[i] = scaled[i] * inverse[0, i]
+            lam[i] *= inverse[0, i]
         return True
     shortest, longest = np.inf, 0.0
     for i in range(m):
         shortest, longest = min(shortest, inverse[0, i]), max(longest, inverse[0, i])
-    U, sigma, Vt = np.linalg.svd(np.ascontiguousarray(W.T), True)
-    idle, min_norm = np.empty((m, m - rank)), np.zeros(m)
+    U, sigma, Vt = svd(W.T.copy())
+    idle, min_norm = np.empty((m - rank, m)), np.zeros(m)
     for i in range(m):
         for k in range(rank):
             along = 0.0
@@ -72,10 +87,16 @@ def fast_multipliers(
                 along += U[c, k] * pushed[c]
             min_norm[i] += Vt[k, i] * along / sigma[k] * inverse[0, i]
         for k in range(rank, m):
-            idle[i, k - rank] = Vt[k, i] * inverse[0, i]
-    copy_into(min_norm - idle @ np.linalg.lstsq(idle, min_norm)[0], lam)
+            idle[k - rank, i] = Vt[k, i] * inverse[0, i]
+    # what does nothing is taken off: the rest is the least
+    idle = pivoted_lq(idle, 0.0).Q
+    copy_into(min_norm, lam)
+    for k in range(m - rank):
+        along = dot(idle[k], lam)
+        for i in range(m):
+            lam[i] -= along * idle[k, i]
     for i in range(m):
-        if np.sum(np.abs(W[i])) == 0.0:
+        if row_norm_squared(W, i) == 0.0:
             lam[i] = 0.0
     # the least norm of rows of very unlike lengths hangs on digits that this route does not keep
     return longest <= MAX_NORM_RATIO * shortest

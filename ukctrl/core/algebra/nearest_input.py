@@ -14,14 +14,13 @@ from ukctrl.core.algebra.factorisation import (
     PivotedLQ,
     cholesky,
     dot,
-    long_dot,
     pivoted_lq,
     solve_lower,
     solve_lower_columns,
 )
 from ukctrl.core.algebra.sparse_products import column_norms
-from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import allocating
 
 CERTAIN_RTOL = 1e-5
 """Independent rows are surely so from this singular value on, beside the longest of them."""
@@ -144,83 +143,3 @@ def singular_value_lower_bound(factor: PivotedLQ) -> float:
             column[i] = entry / L[i, i]
             total += column[i] * column[i]
     return float(1.0 / np.sqrt(total)) if total > 0.0 else 1.0
-
-
-@allocating
-def orthogonal_complement(Q: Matrix) -> Matrix:
-    """Return orthonormal columns of all that orthonormal rows do not span, shape ``(n, n - m)``.
-
-    By Householder's reflections, which take the rows to the first axes, and the other axes back.
-    """
-    m, n = Q.shape
-    free = np.zeros((n - m, n))
-    _householder_complement(Q.copy(), free, np.empty(m))
-    return free.T.copy()
-
-
-@compiled
-def _householder_complement(V: Matrix, free: Matrix, size: Vector) -> None:
-    """Write as rows what `orthogonal_complement` returns, with orthonormal rows ``V``, which are
-    overwritten.
-    """
-    m = len(V)
-    for k in range(m):
-        V[k, k] += np.copysign(np.sqrt(dot(V[k, k:], V[k, k:])), V[k, k])
-        size[k] = dot(V[k, k:], V[k, k:])
-        for i in range(k + 1, m):
-            reflect(V[k, k:], size[k], V[i, k:])
-    for j in range(len(free)):
-        free[j, m + j] = 1.0
-        for k in range(m - 1, -1, -1):
-            reflect(V[k, k:], size[k], free[j, k:])
-
-
-@compiled
-def reflect(v: Vector, size: float, x: Vector) -> None:
-    """Overwrite ``x`` with its mirror image, across ``v`` of the squared length ``size``."""
-    along = 2.0 * long_dot(v, x) / size
-    for c in range(len(x)):
-        x[c] -= along * v[c]
-
-
-@allocating
-def inverse(X: Matrix) -> Matrix:
-    """Return the inverse of a square matrix; of a singular one entries that are no numbers.
-
-    Gauss-Jordan elimination in place, the largest entry of a column first.
-    """
-    n, Y, Z, order = len(X), X.copy(), np.empty(X.shape), np.arange(len(X))
-    _eliminate(Y, order, np.empty(n))
-    for k in range(n):
-        for i in range(n):
-            Z[i, order[k]] = Y[i, k]
-    return Z
-
-
-@compiled
-def _eliminate(Y: Matrix, order: Indices, factors: Vector) -> None:
-    """Overwrite a matrix with the inverse but for the order of its columns, which is written."""
-    n = len(Y)
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(Y[i, k]) > abs(Y[pivot, k]):
-                pivot = i
-        order[k], order[pivot] = order[pivot], order[k]
-        for c in range(n):
-            Y[k, c], Y[pivot, c] = Y[pivot, c], Y[k, c]
-        scale, Y[k, k], row = 1.0 / Y[k, k], 1.0, Y[k]
-        for c in range(n):
-            row[c] *= scale
-        for i in range(n):
-            factors[i], Y[i, k] = (Y[i, k], 0.0) if i != k else (0.0, Y[i, k])
-        for i in range(0, n - 3, 4):  # four rows at a time
-            f, g, h, e = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
-            p, q, r, s = Y[i], Y[i + 1], Y[i + 2], Y[i + 3]
-            for c in range(n):
-                p[c], q[c] = p[c] - f * row[c], q[c] - g * row[c]
-                r[c], s[c] = r[c] - h * row[c], s[c] - e * row[c]
-        for i in range(n - n % 4, n):
-            p, f = Y[i], factors[i]
-            for c in range(n):
-                p[c] -= f * row[c]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.decompositions import svd
 from ukctrl.core.algebra.factorisation import (
     NEGLIGIBLE_RTOL,
     PivotedLQ,
@@ -83,7 +84,7 @@ def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
     # four times off both borders the smooth weight is 1 or 0 (decision 0020): no SVD
     if clear or not np.isfinite(sigma_min + dropped):
         return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, sigma_min, dropped)
-    U, sigma, Vt = np.linalg.svd(H, False)
+    U, sigma, Vt = svd(H)
     count = sigma.shape[0]
     weight, y = np.zeros(count), np.zeros((D.shape[0], count))
     rank, sigma_min, dropped = 0, 0.0, 0.0

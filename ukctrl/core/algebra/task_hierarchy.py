@@ -30,7 +30,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky, copy_into
+from ukctrl.core.algebra.decompositions import svd
+from ukctrl.core.algebra.factorisation import cholesky, copy_into, row_norm_squared, solve_lower
+from ukctrl.core.algebra.sparse_products import matmul
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -88,16 +90,17 @@ def metric_root_inverse(R: Matrix, S: Matrix) -> bool:
     L = np.empty((nu, nu))
     if cholesky(R, L) > 0:
         return False
-    copy_into(np.linalg.inv(L).T, S)
+    for i in range(nu):  # row i of S is column i of the inverse of L
+        solve_lower(L, S[i])
     return True
 
 
 @allocating
 def row_norms_in_metric(H: Matrix, S: Matrix, lengths: Vector) -> None:
     """Write how much each row of ``H`` feels a unit of input, ``|H_i S|``."""
-    X = H @ S
+    X = matmul(H, S)
     for i in range(H.shape[0]):
-        lengths[i] = np.sqrt(np.sum(X[i] * X[i]))
+        lengths[i] = np.sqrt(row_norm_squared(X, i))
 
 
 @allocating
@@ -140,7 +143,7 @@ def hierarchical_input(
         sigma[level], bound[level] = 0.0, size
         if k == 0 or m == 0:
             continue
-        P, values, Qt = np.linalg.svd(rows @ free, True)
+        P, values, Qt = svd(matmul(rows, free))
         # lengths before higher levels took their directions: what is left may be rounding
         threshold = rtol * np.max(lengths)
         rank = 0
@@ -165,4 +168,4 @@ def hierarchical_input(
                 u[c] += free[c, j] * step[j]
         if rank > 0:
             # damped directions are spent as well: lower levels must not use them up
-            free = free @ np.ascontiguousarray(Qt[rank:].T)
+            free = matmul(free, Qt[rank:].T.copy())

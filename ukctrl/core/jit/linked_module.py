@@ -131,8 +131,8 @@ define i64 @ukctrl.ask(i64 %cell, i64 %block) {{
 """
 """Numba's runtime, in LLVM's language; where it has no memory left, the kernel returns an error."""
 REFUSED = ("numba_", "NRT_", "Py")
-"""How functions begin that a library without LAPACK and Python has not; what calls one gets the
-answer by which it returns an error: the tick is refused."""
+"""How functions begin that a library without Python has not; what calls one gets the answer by
+which it returns an error: the tick is refused."""
 FAST = "reassoc nsz arcp contract"
 """How LLVM may change arithmetic where bits may differ; what is no number stays none."""
 _ARITHMETIC = re.compile(r"= (fadd|fsub|fmul|fdiv|fneg) (?=double|<)")

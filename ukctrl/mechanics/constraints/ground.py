@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import dot, matvec
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.expression.compiled_formula import DomainError
@@ -31,17 +32,17 @@ def rolling_rows(
     turn; $n \cdot v_c$ is the rate of the height.
     """
     (p, R, J, velocity, drift), (A, b, beta, phi) = frame, rows
-    a = R @ axle
-    omega = velocity[3:]
+    a, omega = np.empty(3), velocity[3:]
+    matvec(R, axle, a)
     a_dot, side, side_dot = np.empty(3), np.empty(3), np.empty(3)
     write_cross(omega, a, a_dot)
     write_cross(a, n, side)
     write_cross(a_dot, n, side_dot)
     # the sine of the axle's angle to the normal; zero: it lies flat
-    s = np.sqrt(side @ side)
+    s = np.sqrt(dot(side, side))
     if s == 0.0:
         return False
-    lean, lean_dot = n @ a, n @ a_dot
+    lean, lean_dot = dot(n, a), dot(n, a_dot)
     s_dot = -lean * lean_dot / s
     d = (n - lean * a) / s
     d_dot = (-lean_dot * a - lean * a_dot - s_dot * d) / s
@@ -69,10 +70,10 @@ def rolling_rows(
                 total += moving - turning
                 terms += abs(moving) + abs(turning)
             A[row, c] = zero_if_rounding(total, terms)
-        beta[row] = e[row] @ v_c
-        b[row] = -(e_dot[row] @ v_c + e[row] @ v_c_drift)
+        beta[row] = dot(e[row], v_c)
+        b[row] = -(dot(e_dot[row], v_c) + dot(e[row], v_c_drift))
         # rolling has no position level
-        phi[row] = np.nan if row < 2 else n @ (p - ground) - radius * s
+        phi[row] = np.nan if row < 2 else dot(n, p - ground) - radius * s
     return True
 
 
