@@ -12,10 +12,8 @@ from scipy.optimize import linprog, minimize, nnls
 
 from tests.shared.slow import slow_but
 from ukctrl.control.allocation.bounded_input import (
-    BoundedInputProblem,
     LinearBounds,
     nearest_in_bounds,
-    relax_by_levels,
     stack_bounds,
 )
 from ukctrl.control.safety.relaxation import (
@@ -25,6 +23,7 @@ from ukctrl.control.safety.relaxation import (
     lower_bounds,
     relax_inequalities,
 )
+from ukctrl.core.algebra.lexicographic_qp import factor_lexicographic, solve_lexicographic
 from ukctrl.core.algebra.rank_policy import RANK
 
 CHUNK = 100
@@ -69,11 +68,13 @@ def random_program(seed):
 
 def solved(program, H):
     C, _, least, low, high, wanted = program
-    problem = BoundedInputProblem(H, np.eye(len(wanted)), wanted, low, high, len(H))
+    free = np.eye(len(wanted))
+    box = stack_bounds(LinearBounds(free, low, high), lower_bounds(C, least))
     ends = np.array([len(H)] if len(H) else [], dtype=np.int64)
-    return relax_by_levels(
-        problem, H @ wanted, ends, np.ones(len(H)), RANK, LinearBounds(*lower_bounds(C, least))
-    )
+    rows = H, H @ wanted, ends, np.ones(len(H))
+    lex, u = factor_lexicographic(*rows, free, wanted, box.C, RANK.servo), np.empty(len(wanted))
+    solve_lexicographic(lex, box.low, box.high, u)
+    return np.clip(u, low, high)
 
 
 def way_given(limits, C, least, levels):
@@ -218,11 +219,7 @@ def test_a_wall_across_a_row_that_is_served_costs_that_row_alone_and_no_more_inp
         C = np.vstack([H[:1] * 10.0 ** rng.uniform(-3, 3), rng.standard_normal((20, nu))])
         least = C @ wanted - 20.0  # far from most of them
         least[0] = C[0] @ wanted + gap * np.linalg.norm(C[0])
-        problem = BoundedInputProblem(H, np.eye(nu), wanted, np.full(nu, -1e3), np.full(nu, 1e3), 3)
-        ends = np.array([3])
-        u = relax_by_levels(
-            problem, H @ wanted, ends, np.ones(3), RANK, LinearBounds(*lower_bounds(C, least))
-        )
+        u = solved((C, H, least, np.full(nu, -1e3), np.full(nu, 1e3), wanted), H)
         exact = wanted + np.linalg.pinv(H)[:, 0] * gap * np.linalg.norm(H[0])
         np.testing.assert_allclose(u, exact, atol=1e-9)
 

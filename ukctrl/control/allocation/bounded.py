@@ -16,6 +16,7 @@ from ukctrl.control.allocation.allocation import (
 )
 from ukctrl.control.allocation.bounded_input import (
     BoundedInputProblem,
+    load_compensation,
     relax_by_levels,
     scale_demand,
 )
@@ -25,11 +26,14 @@ from ukctrl.control.allocation.least_norm import LEAST_SQUARES_ADVICE, MetricAll
 from ukctrl.control.allocation.null_space import bind_null_space
 from ukctrl.control.allocation.priority_levels import PriorityLevels, PriorityOrder, row_scale
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.factorisation import copy_into, dot, matvec
+from ukctrl.core.algebra.input_authority import authority_scales_from, zero_uncontrolled_rows
 from ukctrl.core.algebra.least_norm_input import ServoProblem, fast_input, rank_or_lost, servo_input
 from ukctrl.core.algebra.solution_checks import raise_if_infeasible, violated_rows
-from ukctrl.core.arrays import Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.algebra.sparse_products import matmul
+from ukctrl.core.algebra.task_hierarchy import metric_root_inverse
+from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.compiled import compiled, deferred
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import spec
 from ukctrl.core.program import BoundKernel, KernelStep
@@ -98,26 +102,79 @@ class _BoundedInputReport(NamedTuple):
     """``H u - d``, shape ``(m,)``."""
 
 
+class RelaxedLevels(NamedTuple):
+    """How levels are served that limits bind, as `PriorityLevels`; nothing where all is scaled."""
+
+    rows: Indices
+    ends: Indices
+    scale: Vector
+
+
 @compiled
 def fast_bounded_input(
     demand: ServoProblem,
     reach: float,
     low: Vector,
     high: Vector,
+    levels: RelaxedLevels,
     u: Vector,
     account: _BoundedInputReport,
 ) -> bool:
-    """Write the input of `fast_input`; return whether that serves the task within the limits."""
+    """Write the input within the limits; return whether its rank is certain."""
     account.demand_share[0] = 1.0
     for k in range(len(u)):
         account.active[k] = 0.0
     # the input without limits first: within them nearly always, and then nothing else is solved
-    if rank_or_lost(fast_input(demand, u, account.residual), demand, account.residual, reach) < 0:
+    rank = rank_or_lost(fast_input(demand, u, account.residual), demand, account.residual, reach)
+    if rank < 0:
         return False
     inside = True
     for k in range(len(u)):
         inside = inside and low[k] <= u[k] <= high[k]
-    return inside
+    return inside or limited_input(demand, rank, low, high, levels, u, account)
+
+
+@deferred
+def limited_input(
+    demand: ServoProblem,
+    rank: int,
+    low: Vector,
+    high: Vector,
+    levels: RelaxedLevels,
+    u: Vector,
+    account: _BoundedInputReport,
+) -> bool:
+    """Overwrite the input without limits by one within them; return whether the metric has one."""
+    A, b, a_free, G, L, motors, R, u0, rtol = demand
+    H, d, S = matmul(A, G), np.empty(len(b)), np.empty((len(u), len(u)))
+    zero_uncontrolled_rows(H, authority_scales_from(L, A, motors), rtol)
+    for i in range(len(b)):
+        d[i] = b[i] - dot(A[i], a_free)
+    if not metric_root_inverse(R, S):
+        return False
+    if len(levels.ends) == 0:
+        load = np.empty(len(u))
+        load_compensation(L, G, a_free, load)
+        scale_demand(BoundedInputProblem(H, S, u0, low, high, rank), load, u, account.demand_share)
+    else:
+        ordered, right = np.empty(H.shape), np.empty(len(b))
+        for i in range(len(b)):
+            copy_into(H[levels.rows[i]], ordered[i])
+            right[i] = d[levels.rows[i]]
+        problem = BoundedInputProblem(ordered, S, u0, low, high, rank)
+        relax_by_levels(problem, right, levels.ends, levels.scale, rtol, u)
+    for k in range(len(u)):
+        # a limit is met to the digits of its range
+        wide = high[k] - low[k]
+        near = ACTIVE_RTOL * (wide if np.isfinite(wide) else abs(u[k]) + 1.0)
+        if u[k] >= high[k] - near:
+            account.active[k] = 1.0
+        elif u[k] <= low[k] + near:
+            account.active[k] = -1.0
+    matvec(H, u, account.residual)
+    for i in range(len(b)):
+        account.residual[i] -= d[i]
+    return True
 
 
 @final
@@ -128,11 +185,14 @@ class _BoundedAllocator(Allocator):
         self._limits = InputLimits(spec.limit, task)
         self._limits.require_any()
         self._rank, self._names, nu = task.rank, rows, task.robot.nu
-        self._levels = None
-        if spec.on_limit == "relax":
+        none = np.zeros(0, dtype=np.int64)
+        self._levels = RelaxedLevels(none, none, np.zeros(0))
+        self._is_relaxed = spec.on_limit == "relax"
+        if self._is_relaxed:
             stack = require_task_rows(task, rows, "bounded")
-            self._levels = PriorityLevels(spec.order, stack)
-            self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
+            levels = PriorityLevels(spec.order, stack)
+            scale = row_scale(stack, self._metric, task)[levels.rows]
+            self._levels = RelaxedLevels(levels.rows.astype(np.int64), levels.ends, scale)
         self._unit = row_acceleration_unit(task, rows)
         self._report = _BoundedInputReport(np.ones(1), np.zeros(nu), np.zeros(len(rows)))
         slow = self._limits.rate_limited if spec.rate_limits == "keep" else ()
@@ -162,12 +222,10 @@ class _BoundedAllocator(Allocator):
         servo_problem = ServoProblem(rows.A, demand, *robot, R, u0, float(self._rank.servo))
 
         def care(code: int) -> None:
-            self._solve_in_bounds(servo_problem, low, high, d, u)
+            self._solve_in_bounds(servo_problem, low, high, u)
 
-        reach = float(self._rank.reach)
-        yield BoundKernel(
-            fast_bounded_input, servo_problem, reach, low, high, u, self._report, fault=care
-        )
+        args = servo_problem, float(self._rank.reach), low, high, self._levels, u, self._report
+        yield BoundKernel(fast_bounded_input, *args, fault=care)
 
     def look_back(self, memory: Vector) -> None:
         """Take the last input, and whether there was one."""
@@ -186,40 +244,24 @@ class _BoundedAllocator(Allocator):
         return (BoundKernel(deadbeat_rate, u, memory, float(self._period or np.inf), rate),)
 
     def _solve_in_bounds(
-        self, servo_problem: ServoProblem, low: Vector, high: Vector, dynamics: Dynamics, u: Vector
+        self, servo_problem: ServoProblem, low: Vector, high: Vector, u: Vector
     ) -> None:
         """Write the input within the limits, and its account, with care."""
-        A, demand, a_free, u0 = (
-            servo_problem.A,
-            servo_problem.b,
-            servo_problem.a_free,
-            servo_problem.u0,
-        )
-        account = self._report
-        rank_or_failure = servo_input(servo_problem, u, account.residual)
-        if rank_or_failure < 0:
+        A, demand, a_free, account = *servo_problem[:3], self._report
+        rank = servo_input(servo_problem, u, account.residual)
+        if rank < 0:
             raise GainError(INDEFINITE_METRIC)
         missing = A, demand, a_free, account.residual
         # dependent rows that contradict each other have no common share to be scaled to
-        if rank_or_failure < len(demand) and self._levels is None:
-            checked = *missing, rank_or_failure, self._rank, self._names
+        if rank < len(demand) and not self._is_relaxed:
+            checked = *missing, rank, self._rank, self._names
             raise_if_infeasible(*checked, closest=LEAST_SQUARES_ADVICE)
-        served = rank_or_failure == len(demand) or not violated_rows(*missing, self._rank).any()
+        served = rank == len(demand) or not violated_rows(*missing, self._rank).any()
         # only a fast rank that was not certain has led here
         if served and (u >= low).all() and (u <= high).all():
             return
-        H = dynamics.servo_matrix(A)
-        d = demand - A @ a_free
-        S = self._metric.root_inverse(dynamics)
-        if self._levels is None:
-            problem = BoundedInputProblem(H, S, u0, low, high, rank_or_failure)
-            u[:], account.demand_share[0] = scale_demand(problem, u, dynamics)
-        else:
-            at = self._levels.rows
-            problem = BoundedInputProblem(H[at], S, u0, low, high, rank_or_failure)
-            u[:] = relax_by_levels(problem, d[at], self._levels.ends, self._scale, self._rank)
-        account.active[:] = _active_bounds(u, low, high)
-        account.residual[:] = H @ u - d
+        if not limited_input(servo_problem, rank, low, high, self._levels, u, account):
+            raise GainError(INDEFINITE_METRIC)
 
     def signals(self) -> Mapping[str, Signal]:
         """Return which motors were at their limits, and what that cost."""
@@ -229,7 +271,7 @@ class _BoundedAllocator(Allocator):
             "binding": Signal(account.active.copy(), "1", words, names),
             "row_miss": row_residual(account.residual, self._names, self._unit),
         }
-        if self._levels is None:
+        if not self._is_relaxed:
             share = Signal(float(account.demand_share[0]), "1", "share of the demand served")
             signals["task_scale"] = share
         return signals
@@ -241,10 +283,3 @@ def deadbeat_rate(u: Vector, memory: Vector, period: float, rate: Vector) -> Non
     for k in range(len(rate)):
         later = u[k] if k < len(u) else 1.0
         rate[k] = (later - memory[k]) / period
-
-
-def _active_bounds(u: Vector, low: Vector, high: Vector) -> Vector:
-    """Return 1 where an input is at its upper limit, -1 at its lower, else 0."""
-    # a limit is met to the digits of its range
-    near = ACTIVE_RTOL * np.where(np.isfinite(high - low), high - low, np.abs(u) + 1.0)
-    return np.where(u >= high - near, 1.0, np.where(u <= low + near, -1.0, 0.0))

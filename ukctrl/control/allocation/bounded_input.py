@@ -12,10 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.bounded_rows import SENSITIVITY_RTOL
+from ukctrl.core.algebra.decompositions import inverse, svd
+from ukctrl.core.algebra.factorisation import (
+    add_scaled_into,
+    copy_into,
+    dot,
+    matvec,
+    matvec_transposed,
+    normalise_rows,
+    row_norm_squared,
+)
 from ukctrl.core.algebra.lexicographic_qp import factor_lexicographic, solve_lexicographic
-from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.algebra.sparse_products import matmul
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.core.compiled import allocating, deferred
 
 
 class LinearBounds(NamedTuple):
@@ -40,29 +50,26 @@ def bounded_least_squares(X: Matrix, r: Vector, box: LinearBounds) -> Vector | N
 
 
 def _solve_bounded(X: Matrix, r: Vector, near: Vector, box: LinearBounds) -> Vector | None:
-    # a row of zeros holds or not whatever x is, and has no length to be scaled by
-    still = ~box.C.any(axis=1)
-    if (still & ((box.low > 0.0) | (box.high < 0.0))).any():
-        return None
+    x = np.empty(len(near))
+    contiguous = box._replace(C=np.ascontiguousarray(box.C))
+    return x if nearest_least_squares(X, r, near, contiguous, x) else None
+
+
+@allocating
+def nearest_least_squares(X: Matrix, r: Vector, near: Vector, box: LinearBounds, x: Vector) -> bool:
+    """Write the ``x`` in the box with the least ``|X x - r|``, of several the nearest to ``near``.
+
+    Returns whether the box is not empty.
+    """
+    for i in range(len(box.low)):
+        # a row of zeros holds or not whatever x is, and has no length to be scaled by
+        if row_norm_squared(box.C, i) == 0.0 and not box.low[i] <= 0.0 <= box.high[i]:
+            return False
     # one level, or none where only the nearest point is asked for
     ends = np.full(min(len(r), 1), len(r))
-    args = (
-        X,
-        r,
-        ends,
-        np.ones(len(r)),
-        np.eye(len(near)),
-        near,
-        np.ascontiguousarray(box.C),
-        SENSITIVITY_RTOL,
-    )
-    x = np.empty(len(near))
-    return x if solve_lexicographic(factor_lexicographic(*args), box.low, box.high, x) else None
-
-
-def _shifted_bounds(C: Matrix, u: Vector, low: Vector, high: Vector) -> LinearBounds:
-    """Return the ``x`` with ``low <= u + C x <= high``."""
-    return LinearBounds(C, low - u, high - u)
+    ones, free = np.ones(len(r)), np.eye(len(near))
+    lex = factor_lexicographic(X, r, ends, ones, free, near, box.C, SENSITIVITY_RTOL)
+    return solve_lexicographic(lex, box.low, box.high, x)
 
 
 def stack_bounds(*boxes: LinearBounds) -> LinearBounds:
@@ -73,6 +80,8 @@ def stack_bounds(*boxes: LinearBounds) -> LinearBounds:
 
 SHARE_BACKOFF = 1e-10
 """How far below the largest share the least input is looked for, should rounding leave no room."""
+LOAD_RTOL = 1e-9
+"""Motors move nothing along what they push less than this part of the most."""
 
 
 class BoundedInputProblem(NamedTuple):
@@ -92,10 +101,9 @@ class BoundedInputProblem(NamedTuple):
     """Independent rows."""
 
 
-def scale_demand(
-    problem: BoundedInputProblem, u: Vector, dynamics: Dynamics
-) -> tuple[Vector, float]:
-    r"""Return the input within limits that serves most of the demand, and the share it serves.
+@deferred
+def scale_demand(problem: BoundedInputProblem, load: Vector, u: Vector, share: Vector) -> None:
+    r"""Overwrite an input by the one within limits that serves most of the demand.
 
     Inputs that serve the share $s$ of the demand are $u = u_b + s (u_1 - u_b) + S N z$ up to
     null-space motion: $u_1$ serves all of it, $u_b$ none, and the columns of $S N$ move no row. So
@@ -103,106 +111,140 @@ def scale_demand(
 
     Args:
         problem: Rows and limits.
+        load: What the motors go on carrying, of `load_compensation`, shape ``(nu,)``.
         u: Input that serves the whole demand, without limits, shape ``(nu,)``.
-        dynamics: The believed robot, whose load the motors go on carrying.
+        share: Receives the share that is served, shape ``(1,)``.
     """
     H, S, u0, low, high, rank = problem
-    X = H @ S
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    Vt = np.linalg.svd(X / np.where(lengths > 0.0, lengths, 1.0))[2]
-    along, N = Vt[:rank], S @ Vt[rank:].T
+    X, nu = matmul(H, S), len(u)
+    normalise_rows(X, np.zeros(len(X)), np.empty(len(X)))
+    Vt, carried, start = svd(X).Vt, np.empty(nu), np.empty(nu)
+    N, none, along = matmul(S, Vt[rank:].T.copy()), np.empty(nu), np.empty(nu)
     # with none of the demand the motors go on carrying the load
-    carrying = np.clip(load_compensation(dynamics), low, high)
-    start = np.linalg.solve(S, carrying - u0)
+    for k in range(nu):
+        carried[k] = min(max(load[k], low[k]), high[k]) - u0[k]
+    matvec(inverse(S), carried, start)
+    matvec(Vt, start, along)
+    z, least, trial = along[rank:].copy(), np.empty(nu - rank), np.empty(nu - rank)
     # its part along the rows: the rest is null-space motion, which is chosen anew
-    none = u0 + S @ (along.T @ (along @ start))
-    z = _least_null_motion(N, u, low, high)
-    # some null-space motion brings the whole demand within limits: nothing is scaled
-    if z is not None:
-        return np.clip(u + N @ z, low, high), 1.0
-    share, z = _largest_share(N, none, u - none, Vt[rank:] @ start, low, high)
-    served = none + share * (u - none)
-    z_min = _least_null_motion(N, served, low, high)
-    # rounding of the largest share can leave no room at all: a little less of it does
-    if z_min is None:
-        z_min = _least_null_motion(N, none + share * (1.0 - SHARE_BACKOFF) * (u - none), low, high)
-    return np.clip(served + N @ (z if z_min is None else z_min), low, high), share
+    for k in range(rank, nu):
+        along[k] = 0.0
+    matvec_transposed(along, Vt, start)
+    matvec(S, start, none)
+    for k in range(nu):
+        none[k] += u0[k]
+    share[0] = 1.0
+    # where some null-space motion brings the whole demand within limits, nothing is scaled
+    if not _least_null_motion(N, u, low, high, least):
+        step = u - none
+        share[0] = _largest_share(N, none, step, low, high, z)
+        copy_into(z, least)
+        # rounding of the largest share can leave no room at all: a little less of it does
+        for backoff in (0.0, SHARE_BACKOFF):
+            if _least_null_motion(N, none + share[0] * (1.0 - backoff) * step, low, high, trial):
+                copy_into(trial, least)
+                break
+        add_scaled_into(none, share[0], step, u)
+    for k in range(nu):
+        u[k] = min(max(u[k] + dot(N[k], least), low[k]), high[k])
 
 
-def load_compensation(dynamics: Dynamics) -> Vector:
-    r"""Return the input under which the robot comes closest to moving on as it does.
+@deferred
+def load_compensation(L: Matrix, G: Matrix, a_free: Vector, load: Vector) -> None:
+    r"""Write the input under which a robot comes closest to moving on as it does.
 
-    It minimises $a^\top M a$ with $a = a_\mathrm{free} + G u$: gravity, Coriolis forces and what
-    else acts are carried as far as the motors reach them.
+    It minimises $a^\top M a$ with $a = a_\mathrm{free} + G u$, $M = L L^\top$: gravity, Coriolis
+    forces and what else acts are carried as far as the motors reach them.
     """
-    L = dynamics.L
-    weighted = np.linalg.lstsq(L.T @ dynamics.G, L.T @ dynamics.a_free, rcond=1e-9)[0]
-    return np.asarray(-weighted, dtype=np.float64)
+    pushed, force = matmul(L.T.copy(), G), np.empty(len(a_free))
+    matvec_transposed(a_free, L, force)
+    U, sigma, Vt = svd(pushed)
+    for k in range(len(load)):
+        load[k] = 0.0
+    for i in range(len(sigma)):
+        along = 0.0
+        for c in range(len(force)):
+            along += U[c, i] * force[c]
+        for k in range(len(load) if sigma[i] > LOAD_RTOL * sigma[0] else 0):
+            load[k] -= Vt[i, k] * along / sigma[i]
 
 
-def _least_null_motion(N: Matrix, u: Vector, low: Vector, high: Vector) -> Vector | None:
-    """Return the least ``z`` with ``low <= u + N z <= high``; None where there is none."""
-    if not N.shape[1]:
-        return np.zeros(0) if ((u >= low) & (u <= high)).all() else None
-    return nearest_in_bounds(_shifted_bounds(N, u, low, high), np.zeros(N.shape[1]))
+@allocating
+def _least_null_motion(N: Matrix, u: Vector, low: Vector, high: Vector, z: Vector) -> bool:
+    """Write the least ``z`` with ``low <= u + N z <= high``; return whether there is one."""
+    if len(z) == 0:
+        inside = True
+        for i in range(len(u)):
+            inside = inside and low[i] <= u[i] <= high[i]
+        return inside
+    box, nowhere = LinearBounds(N, low - u, high - u), np.zeros((0, len(z)))
+    return nearest_least_squares(nowhere, np.zeros(0), np.zeros(len(z)), box, z)
 
 
+@allocating
 def _largest_share(
-    N: Matrix, none: Vector, step: Vector, z: Vector, low: Vector, high: Vector
-) -> tuple[float, Vector]:
-    """Return the greatest ``s`` in [0, 1] with ``low <= none + s step + N z <= high``, and a ``z``.
+    N: Matrix, none: Vector, step: Vector, low: Vector, high: Vector, z: Vector
+) -> float:
+    """Return the greatest ``s`` in [0, 1] with ``low <= none + s step + N z <= high``.
 
     Args:
         N: Null-space motion, shape ``(nu, k)``.
         none: Input without the demand, short of null-space motion.
         step: What the whole demand adds to it.
-        z: Null-space motion that is within the limits at ``s = 0``.
         low: Lowest input.
         high: Highest input.
+        z: Null-space motion that is within the limits at ``s = 0``; receives that at ``s``.
     """
-    k = N.shape[1]
+    nu, k = N.shape
     # with null-space motion a program decides; without, the ratio of room to step
-    if k:
+    if k > 0:
+        squares = 0.0
+        for i in range(nu):
+            squares += row_norm_squared(N, i)
         # What is looked for is s * scale, beside which z is of order one however large the demand.
-        scale = float(np.linalg.norm(step) / np.linalg.norm(N)) or 1.0
-        C, last = np.column_stack([N, step / scale]), np.eye(k + 1)[-1:]
-        box = LinearBounds(
-            np.vstack([C, last]), np.append(low - none, 0.0), np.append(high - none, scale)
-        )
-        x = bounded_least_squares(last, np.full(1, scale), box)
-        if x is not None:
-            return float(np.clip(x[-1] / scale, 0.0, 1.0)), x[:-1]
-    at = none + N @ z
-    # the bound in the direction of the step
-    slack = np.where(step > 0.0, high - at, low - at)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(step != 0.0, slack / step, np.inf)
-    return float(np.clip(shares.min(initial=1.0), 0.0, 1.0)), z
+        scale = float(np.sqrt(dot(step, step) / squares))
+        scale = scale if scale > 0.0 else 1.0
+        box = LinearBounds(np.zeros((nu + 1, k + 1)), np.zeros(nu + 1), np.empty(nu + 1))
+        x = np.empty(k + 1)
+        for i in range(nu):
+            copy_into(N[i], box.C[i, :k])
+            box.C[i, k] = step[i] / scale
+            box.low[i], box.high[i] = low[i] - none[i], high[i] - none[i]
+        box.C[nu, k], box.high[nu] = 1.0, scale
+        if nearest_least_squares(box.C[nu:], np.full(1, scale), np.zeros(k + 1), box, x):
+            copy_into(x[:k], z)
+            return min(max(float(x[k]) / scale, 0.0), 1.0)
+    share = 1.0
+    for i in range(nu):
+        at = none[i] + dot(N[i], z)
+        # the bound in the direction of the step
+        if step[i] != 0.0:
+            share = min(share, ((high[i] if step[i] > 0.0 else low[i]) - at) / step[i])
+    return max(share, 0.0)
 
 
+@deferred
 def relax_by_levels(
     problem: BoundedInputProblem,
     d: Vector,
     ends: NDArray[np.int64],
     scale: Vector,
-    rank: RankPolicy,
-    bounds: LinearBounds | None = None,
-) -> Vector:
-    """Return the input within limits that serves the levels in their order, nearest to ``u0``.
+    rtol: float,
+    u: Vector,
+) -> None:
+    """Write the input within limits that serves the levels in their order, nearest to ``u0``.
 
     Args:
         problem: Rows, highest priority first, the metric and the limits.
         d: Demand on them, shape ``(m,)``.
         ends: One past the last row of every level.
         scale: What each row is divided by before misses are added, shape ``(m,)``.
-        rank: When a level counts as feeling a direction.
-        bounds: What the inputs obey beside the limits, whatever the levels want; absent: nothing.
+        rtol: A level feels no direction of which it has less than this part.
+        u: Receives the input, shape ``(nu,)``.
     """
     H, S, u0, low, high, _ = problem
-    box = LinearBounds(np.eye(len(u0)), low, high)
-    box = box if bounds is None else stack_bounds(box, bounds)
-    args = np.ascontiguousarray(H), d, ends, scale, S, u0, box.C, float(rank.servo)
-    u = np.empty(len(u0))
-    solve_lexicographic(factor_lexicographic(*args), box.low, box.high, u)
+    lex = factor_lexicographic(H, d, ends, scale, S, u0, np.eye(len(u0)), rtol)
+    solve_lexicographic(lex, low, high, u)
     # the last bits: limits are kept exactly
-    return np.clip(u, low, high)
+    for k in range(len(u)):
+        u[k] = min(max(u[k], low[k]), high[k])
