@@ -15,7 +15,7 @@ import numpy as np
 from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import cholesky, solve_lower, solve_upper
+from ukctrl.core.algebra.factorisation import cholesky, dot, solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
@@ -84,6 +84,11 @@ class SwingUpErrors(NamedTuple):
     """Their rates, shape ``(nu,)``."""
 
 
+AT_REST = (
+    "The robot is at rest and balanced, where no input changes its energy at once, and the law "
+    "leaves it there. Start it a little off rest, such as with start.spread."
+)
+"""What is said of a state that the law would never leave, instead of staying in it silently."""
 UNBOUNDED_INPUT, AT_EQUILIBRIUM = -1, -2
 """What `energy_input` returns where no input is bounded, and where the robot rests below the
 goal."""
@@ -116,6 +121,7 @@ def energy_input(
     weight: float,
     alpha: float,
     beta: float,
+    rest: float,
     errors: SwingUpErrors,
     B: Matrix,
     v: Vector,
@@ -125,7 +131,10 @@ def energy_input(
     L: Matrix,
     u: Vector,
 ) -> int:
-    """Write the input; ``H`` and its factor ``L`` are scratch. Returns 0 or what is unusual."""
+    """Write the input; ``H`` and its factor ``L`` are scratch. Returns 0 or what is unusual.
+
+    A robot that does not move stays so where no acceleration is above ``rest``.
+    """
     n, nu = G.shape
     for i in range(nu):
         u[i] = -(alpha * errors.y_dot[i] + beta * errors.y[i])
@@ -144,6 +153,8 @@ def energy_input(
     for c in range(n):
         moving = moving or v[c] != 0.0
     # at rest with energy missing the input is that of an equilibrium, if there is one
+    for c in range(n):
+        moving = moving or abs(a_free[c] + dot(G[c], u)) > rest
     return 0 if moving or not errors.energy[0] < 0.0 else AT_EQUILIBRIUM
 
 
@@ -229,12 +240,13 @@ class _SwingUpLaw(Law):
         s, nu = dynamics.snapshot, dynamics.robot.nu
         errors, steps = self._errors.steps(dynamics)
         gains = float(self.weight), float(self._alpha), float(self._beta)
+        rest = EQUILIBRIUM_RTOL * self._acceleration_scale
         answer = s.B, s.v, dynamics.a_free, dynamics.G
 
-        def unusual(code: int) -> Exception | None:
+        def unusual(code: int) -> Exception:
             energy = float(errors.energy[0])
             if code == AT_EQUILIBRIUM:
-                return self._stuck_error(dynamics, tick.u, energy)
+                return InfeasibleConstraint(("energy",), (-energy,), 0, 1, AT_REST)
             more = -energy / self._least_authority(dynamics) / self.weight
             return GainError(
                 f"margin must be {more:.4g} times as large, or the input has no bound at "
@@ -243,20 +255,14 @@ class _SwingUpLaw(Law):
 
         yield from steps
         yield BoundKernel(
-            energy_input, *gains, errors, *answer, *np.zeros((2, nu, nu)), tick.u, fault=unusual
-        )
-
-    def _stuck_error(self, dynamics: Dynamics, u: Vector, energy: float) -> Exception | None:
-        """Name the state that the law never leaves, instead of staying in it silently."""
-        if max_abs(dynamics.acceleration(u)) > EQUILIBRIUM_RTOL * self._acceleration_scale:
-            return None
-        return InfeasibleConstraint(
-            ("energy",),
-            (-energy,),
-            0,
-            1,
-            "The robot is at rest and balanced, where no input changes its energy at once, and "
-            "the law leaves it there. Start it a little off rest, such as with start.spread.",
+            energy_input,
+            *gains,
+            rest,
+            errors,
+            *answer,
+            *np.zeros((2, nu, nu)),
+            tick.u,
+            fault=unusual,
         )
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self, final
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ukctrl.control.baselines.joint_space import PdGravity
 from ukctrl.control.command import Command, LawBuffers
-from ukctrl.control.controller import Controller, Law, NoControl, law_name
+from ukctrl.control.controller import MAX_SWITCHES, Controller, Law, NoControl, law_name
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Lqi, Lqr
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, ListSize, Positive, Text, spec
@@ -132,11 +132,37 @@ class _SwitchingLaw(Law):
     def guard_steps(
         self, dynamics: Dynamics, memory: Vector, margin: Vector
     ) -> Iterator[KernelStep]:
+        regions, steps = self._regions(dynamics)
+        yield from steps
+        yield BoundKernel(switch_margin, memory, regions, margin)
+
+    def settle_steps(self, dynamics: Dynamics, memory: Vector) -> Iterator[KernelStep]:
+        # a memory that begins by the state is Python's
+        if any(len(law.memory) and type(law).begin is not Law.begin for law in self.laws):
+            yield from super().settle_steps(dynamics, memory)
+            return
+        regions, steps = self._regions(dynamics)
+        yield from steps
+        ends = np.array([block.stop for block in self._memory_slices])
+        yield BoundKernel(
+            settle_mode,
+            memory,
+            regions,
+            self.memory.copy(),
+            ends,
+            fault=lambda code: self.endless_switching(dynamics),
+        )
+
+    def _regions(self, dynamics: Dynamics) -> tuple[Regions, list[KernelStep]]:
+        """Return the regions, and what measures the state for them."""
         measures = np.zeros((len(self.laws), 1))
-        for law, measure in zip(self.laws[1:], measures[1:], strict=True):
-            yield from law.error_steps(dynamics, measure)
         enter = np.array([mode.enter or 0.0 for mode in self._modes])
-        yield BoundKernel(switch_margin, memory, measures, enter, np.array(self._leave), margin)
+        steps = [
+            step
+            for law, measure in zip(self.laws[1:], measures[1:], strict=True)
+            for step in law.error_steps(dynamics, measure)
+        ]
+        return Regions(measures, enter, np.array(self._leave)), steps
 
     def _switch_margins(self, dynamics: Dynamics, mode: int) -> tuple[float, float]:
         """Return how far the state is from entering the next mode, and from leaving this one."""
@@ -174,13 +200,49 @@ class _SwitchingLaw(Law):
         return signals
 
 
+class Regions(NamedTuple):
+    """Where modes are entered and left, and how far the state is."""
+
+    measures: Matrix
+    """Of every mode, shape ``(k, 1)``."""
+    enter: Vector
+    """Shape ``(k,)``."""
+    leave: Vector
+    """Shape ``(k,)``."""
+
+
 @compiled
-def switch_margin(
-    memory: Vector, measures: Matrix, enter: Vector, leave: Vector, margin: Vector
-) -> None:
-    """Write how far the state is from a switch: into the next mode, or out of this one."""
-    mode, margin[0] = int(memory[0]), np.inf
-    if mode + 1 < len(enter):
-        margin[0] = measures[mode + 1, 0] - enter[mode + 1]
+def mode_margins(mode: int, regions: Regions) -> tuple[float, float]:
+    """Return how far the state is from entering the next mode, and from leaving this one."""
+    onwards = back = np.inf
+    if mode + 1 < len(regions.enter):
+        onwards = regions.measures[mode + 1, 0] - regions.enter[mode + 1]
     if mode > 0:
-        margin[0] = min(margin[0], leave[mode] - measures[mode, 0])
+        back = regions.leave[mode] - regions.measures[mode, 0]
+    return onwards, back
+
+
+@compiled
+def switch_margin(memory: Vector, regions: Regions, margin: Vector) -> None:
+    """Write how far the state is from a switch: into the next mode, or out of this one."""
+    onwards, back = mode_margins(int(memory[0]), regions)
+    margin[0] = min(onwards, back)
+
+
+@compiled
+def settle_mode(memory: Vector, regions: Regions, begin: Vector, ends: Indices) -> bool:
+    """Switch until the margin is positive; return whether that ends.
+
+    A mode that is entered has its part of the memory, up to ``ends``, as at the start.
+    """
+    for _ in range(MAX_SWITCHES):
+        mode = int(memory[0])
+        onwards, back = mode_margins(mode, regions)
+        if min(onwards, back) > 0.0:
+            return True
+        # the smaller margin has crossed zero
+        mode += -1 if back < onwards else 1
+        memory[0] = mode
+        for i in range(ends[mode - 1] if mode > 0 else 1, ends[mode]):
+            memory[i] = begin[i]
+    return False

@@ -224,7 +224,16 @@ class Law:
             if self.guard(dynamics, memory) > 0.0:
                 return memory
             memory = self.switched(dynamics, memory)
-        raise ZenoSwitching(
+        raise self.endless_switching(dynamics)
+
+    def settle_steps(self, dynamics: Dynamics, memory: Vector) -> Iterable[KernelStep]:
+        """Return what overwrites a memory as `settled` does, at the state that is there then."""
+        return (lambda: copy_into(self.settled(dynamics, memory.copy()), memory),)
+
+    @final
+    def endless_switching(self, dynamics: Dynamics) -> ZenoSwitching:
+        """Return the error of modes that follow each other at one instant."""
+        return ZenoSwitching(
             f"the modes of a law must not hand over to each other at once; "
             f"{type(self).__name__.lstrip('_')} switched {MAX_SWITCHES} times at "
             f"t = {dynamics.snapshot.t:.6g} s. Let a mode end later than it begins (hysteresis)."
@@ -273,13 +282,12 @@ class Law:
 
         The robot is evaluated there, and a law that switches has its mode settled.
         """
-        # modes are tested by guards in Python, which may read anything: then all is evaluated
+        # guards may be Python's, which reads anything: then all is evaluated
         if not self.switches:
             yield from dynamics.steps_for(self.tick(dynamics).steps)
         else:
             yield from dynamics.steps.items
-            memory = self.tick(dynamics).memory
-            yield lambda: copy_into(self.settled(dynamics, memory.copy()), memory)
+            yield from self.settle_steps(dynamics, self.tick(dynamics).memory)
 
 
 @spec
