@@ -198,6 +198,17 @@ def test_passive_rows_may_be_missed_by_what_the_policy_allows():
     assert (error.rows, error.miss) == (("q",), (1.0,))
 
 
+@pytest.mark.parametrize("miss", [math.nan, math.inf, 3.5e98])
+def test_a_miss_of_a_motion_that_ran_away_is_no_number_to_tell(miss):
+    error = InfeasibleConstraint(["p", "q"], [1.0, miss], 1, 2)
+    assert str(error).startswith(
+        "servo rows 'p', 'q' are out of the actuators' reach (rank 1 of 2 rows). Drop"
+    )
+    assert str(ConflictingConstraints(["p"], [miss])).startswith(
+        "passive rows 'p' contradict the others; no acceleration"
+    )
+
+
 def test_rounding_where_reactions_cancel_a_load_is_no_miss():
     """Two rows that hold all: what is left is rounding of 1e10 N over a kilogram."""
     b, a = np.zeros(2), np.array([1e-6, 0.0])
