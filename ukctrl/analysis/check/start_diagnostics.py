@@ -209,7 +209,8 @@ def rank_diagnostics(
         yield diagnose("held", level, values, helps=level == "bad")
     if servo.dependent:
         yield diagnose("start: dependent", "note", {"names": quoted(servo.dependent)})
-    if whole is not None and whole.internal and not together:
+    # Where a row loses its grip at this state alone, the count is that of states nearby.
+    if whole is not None and whole.internal and not together and all(certain.values()):
         yield diagnose("start", "note", {"text": whole.sentence})
 
 
