@@ -328,7 +328,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a gain below zero": (lambda g: control.Baumgarte(alpha=-2, beta=1), "zero or positive"),
     # references
     "a function of other size": (
-        lambda g: g.path(lambda t: [0, 0, 0]), "must have 2 components; got 3"),
+        lambda g: g.path(lambda t: [0, 0, 0]), "got 3. Hold all of"),
     "a function that returns text": (
         lambda g: g.path(lambda t: "x"), "must return a list of numbers; got 'x'"),
     "a function that returns nothing": (

@@ -306,10 +306,13 @@ class SampledPath:
         self.values[:] = self._path(t)
 
 
-def sample_path(path: Reference, size: int, label: str) -> SampledPath:
+def sample_path(path: Reference, size: int, label: str, axes: str = "") -> SampledPath:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
-        raise InputError(f"{label} must have {size} components; got {path.size}.")
+        each = f', one for each of axes = "{axes}"' if axes else ""
+        cure = ' Hold all of "xyz", or write a path of these alone: kind = "expression".'
+        instead = cure if axes and path.size == 3 else ""
+        raise InputError(f"{label} must have {size} components{each}; got {path.size}.{instead}")
     return SampledPath(path.compiled, 3 * size)
 
 
