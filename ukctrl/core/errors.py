@@ -122,9 +122,12 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` when one known name is close, else nothing."""
-    close = difflib.get_close_matches(str(name), list(candidates), n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else "."
+    """Return ``"; did you mean 'x'?"`` when a known name is close, or two alike, else nothing."""
+    close = difflib.get_close_matches(str(name), list(candidates), n=3, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close]
+    near = sorted(one for one, ratio in zip(close, ratios, strict=True) if ratio == ratios[0])
+    near = near if len(near) == 2 else close[:1]  # of many, as joint1 to joint7, one
+    return f"; did you mean {' or '.join(quoted([one]) for one in near)}?" if close else "."
 
 
 def unknown_name(noun: str, name: str, candidates: Iterable[str], limit: int = 12) -> UnknownName:
