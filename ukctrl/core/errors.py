@@ -126,7 +126,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), list(candidates), n=3, cutoff=0.6)
     ratios = [difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close]
     near = sorted(one for one, ratio in zip(close, ratios, strict=True) if ratio == ratios[0])
-    near = near if len(near) == 2 else close[:1]  # of many, as joint1 to joint7, one
+    numbered = any(map(str.isdigit, "".join(near)))
+    near = near if len(near) == 2 and not numbered else close[:1]  # of joint1 to joint7 one
     return f"; did you mean {' or '.join(quoted([one]) for one in near)}?" if close else "."
 
 
