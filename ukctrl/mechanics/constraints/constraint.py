@@ -214,16 +214,23 @@ class Stack:
         constraints: The constraints, from top to bottom.
         robot: The robot.
         key: What files call them; complaints begin with it, such as ``servo[1]: ...``.
+        passive: How many of them come first that the file does not count: the robot's own.
 
     Raises:
         InputError: A constraint does not fit the robot.
     """
 
-    def __init__(self, constraints: Sequence[Constraint], robot: Robot, key: str = "servo") -> None:
+    def __init__(
+        self,
+        constraints: Sequence[Constraint],
+        robot: Robot,
+        key: str = "servo",
+        passive: int = 0,
+    ) -> None:
         self.robot = robot
         self.constraints = constraints
         attached = []
-        for number, constraint in enumerate(constraints):
+        for number, constraint in enumerate(constraints, start=-passive):
             with error_context(f"{key}[{number}]"):
                 attached.append(constraint.attach(robot))
         self.attached = _uniquely_named(attached)
