@@ -47,3 +47,10 @@ def test_at_an_equilibrium_the_law_that_catches_is_looked_at(ukctrl):
 def test_an_unstable_loop_ends_with_one(ukctrl):
     short = ("--set", "timing.control=0.2", "--quiet")
     assert ukctrl("analyze", "scara-helix", *short)[0] == 1
+
+
+def test_gains_whose_loop_is_unstable_are_told_to_be_of_no_use(ukctrl):
+    slow = ("-c", "computed-torque", "--set", "timing.control=0.2", "--json")
+    code, out, _ = ukctrl("analyze", "scara-helix", "--settling", "0.1", *slow)
+    assert code == 1
+    assert "ask for less, or shorten" in json.loads(out)["design"]["notes"][-1]

@@ -328,7 +328,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a gain below zero": (lambda g: control.Baumgarte(alpha=-2, beta=1), "zero or positive"),
     # references
     "a function of other size": (
-        lambda g: g.path(lambda t: [0, 0, 0]), "must have 2 components; got 3"),
+        lambda g: g.path(lambda t: [0, 0, 0]), "got 3. Hold all of"),
     "a function that returns text": (
         lambda g: g.path(lambda t: "x"), "must return a list of numbers; got 'x'"),
     "a function that returns nothing": (
@@ -455,16 +455,25 @@ def test_what_is_no_scenario_is_named_in_one_line(function, wrong):
         (lambda t, q, v: None, "must return 3 numbers, rail, shoulder, elbow; got None"),
         (lambda t, q, v: {"elbow": 0.0}, "rail, shoulder, elbow; got elbow"),
         (lambda t, q, v: "up", "rail, shoulder, elbow; got 'up'"),
-        (lambda t, q, v: [math.nan] * 3, "must return 3 finite inputs; got [nan nan nan]"),
         (lambda t, q, v: [1 / 0] * 3, "failed: ZeroDivisionError: division by zero"),
         (lambda t, q, v: {}["gain"], "failed: KeyError: 'gain'"),
         (lambda t, q: q, "failed: TypeError: "),
     ],
 )
 def test_a_run_whose_function_returns_no_input_says_so(answer, says, given):
-    run = given.law(answer)
+    with pytest.raises(UkctrlError) as refused:
+        given.law(answer)
+    assert says in str(refused.value)
+    # later there is a run to keep
+    later = given.law(lambda t, q, v: answer(t, q, v) if t > 0.0 else np.zeros(3))
+    assert later.status == "diverged"
+    assert says in later.message
+
+
+def test_a_run_whose_function_returns_no_finite_input_has_diverged(given):
+    run = given.law(lambda t, q, v: [math.nan] * 3)
     assert run.status == "diverged"
-    assert says in run.message
+    assert "must return 3 finite inputs; got [nan nan nan]" in run.message
 
 
 def test_an_attribute_that_a_result_has_not_says_how_it_is_written(given):

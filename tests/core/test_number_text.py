@@ -36,6 +36,7 @@ from ukctrl.core.errors import (
     InfeasibleConstraint,
     ShapeError,
     SingularMass,
+    did_you_mean,
     unknown_name,
 )
 from ukctrl.core.tie_breaking import (
@@ -196,6 +197,25 @@ def test_passive_rows_may_be_missed_by_what_the_policy_allows():
     )
     error = conflict_error(np.array([1.0, 1.0]), np.array([2.0, 0.5]), ["p", "q"])
     assert (error.rows, error.miss) == (("q",), (1.0,))
+
+
+def test_two_names_that_are_as_near_as_each_other_are_both_asked_about():
+    known = ("root_vx", "root_vy", "root_wx", "root_wy")
+    assert did_you_mean("root_x", known) == "; did you mean 'root_vx' or 'root_wx'?"
+    assert did_you_mean("root_vz", ("root_vy", "hip")) == "; did you mean 'root_vy'?"
+    assert did_you_mean("knee", known) == "."
+    assert did_you_mean("joint9", [f"joint{k}" for k in range(1, 8)]).endswith("mean 'joint7'?")
+
+
+@pytest.mark.parametrize("miss", [math.nan, math.inf, 3.5e98])
+def test_a_miss_of_a_motion_that_ran_away_is_no_number_to_tell(miss):
+    error = InfeasibleConstraint(["p", "q"], [1.0, miss], 1, 2)
+    assert str(error).startswith(
+        "servo rows 'p', 'q' are out of the actuators' reach (rank 1 of 2 rows). Drop"
+    )
+    assert str(ConflictingConstraints(["p"], [miss])).startswith(
+        "passive rows 'p' contradict the others; no acceleration"
+    )
 
 
 def test_rounding_where_reactions_cancel_a_load_is_no_miss():

@@ -288,6 +288,14 @@ def test_what_is_no_gain_of_the_controller_is_not_tuned(scenario, path):
     assert str(caught.value) == OVERS[path]
 
 
+def test_plants_that_cannot_be_made_are_refused_before_a_simulation(scenario, tmp_path):
+    law = scenario.replace({"controller": {"use": "computed-torque"}})
+    plants = Plants(held_out=4, vary=(Factor.parse("effect.load.mass=0:1"),))
+    with pytest.raises(UkctrlError, match="named 'load'"):
+        tune(law, Budget(simulations=4, plants=plants), folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 SWEEPS = [
     (["seed=1,2"], {"timeout": 0.0}, "timeout must be positive; got 0 s."),
     (["seed=1,2"], {"timeout": math.inf}, "timeout must be positive; got inf s."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from ukctrl.analysis.linear import Design
     from ukctrl.simulation.scenario import Scenario
 
+UNSTABLE_DESIGN = (
+    "the loop with these gains is unstable, and no motion has its bandwidth or settling time: ask "
+    "for less, or shorten timing.control."
+)
+"""What to say of gains that were worked out all the same."""
 POINTS = ("start", "equilibrium")
 At = Annotated[
     str,
@@ -122,6 +128,8 @@ def analyze(
             result = analyze_scenario(chosen, rests[0].point if rests else when)
             point = result.plant.point
             period = None if keep is None else largest_period(chosen, point, disk=keep)
+        if design is not None and result.stability == "unstable":
+            design = dc.replace(design, notes=(*design.notes, UNSTABLE_DESIGN))
         if card is not None and design is not None:
             _write_card(card, chosen, design)
         data = analysis_data(result, rests, design, period, card)

@@ -67,13 +67,17 @@ class MachineFailure(UkctrlError, RuntimeError):
     """What computes has failed, and not what it computes: a process was killed, memory was full."""
 
 
+MAX_MISS = 1e9
+"""A larger miss of an acceleration [m/s^2, rad/s^2] is no number to act on."""
+
+
 class ConflictingConstraints(UkctrlError, RuntimeError):
     """Passive rows contradict each other: no acceleration satisfies them all."""
 
     def __init__(self, rows: Sequence[str], miss: Sequence[float]) -> None:
         self.rows, self.miss = tuple(rows), tuple(miss)
         super().__init__(
-            f"passive rows {quoted(rows)} contradict the others (worst miss {max(miss):.1e}); "
+            f"passive rows {quoted(rows)} contradict the others{_worst(miss)}; "
             "no acceleration satisfies them all. Remove or correct one of them."
         )
 
@@ -99,10 +103,17 @@ class InfeasibleConstraint(UkctrlError, RuntimeError):
     ) -> None:
         self.rows, self.miss, self.rank, self.count = tuple(rows), tuple(miss), rank, count
         self.advice = advice
+        size = f"rank {rank} of {count} rows"
         super().__init__(
-            f"servo rows {quoted(rows)} are out of the actuators' reach (worst miss "
-            f"{max(miss):.1e}; rank {rank} of {count} rows). {advice or self.ADVICE}"
+            f"servo rows {quoted(rows)} are out of the actuators' reach{_worst(miss, size)}. "
+            f"{advice or self.ADVICE}"
         )
+
+
+def _worst(miss: Sequence[float], *more: str) -> str:
+    """Return the worst miss in brackets; without it where the motion has grown beyond numbers."""
+    worst = [f"worst miss {max(miss):.1e}"] if all(abs(m) < MAX_MISS for m in miss) else []
+    return f" ({'; '.join([*worst, *more])})" if worst or more else ""
 
 
 def quoted(names: Iterable[str]) -> str:
@@ -111,9 +122,13 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` when one known name is close, else nothing."""
-    close = difflib.get_close_matches(str(name), list(candidates), n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else "."
+    """Return ``"; did you mean 'x'?"`` when a known name is close, or two alike, else nothing."""
+    close = difflib.get_close_matches(str(name), list(candidates), n=3, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close]
+    near = sorted(one for one, ratio in zip(close, ratios, strict=True) if ratio == ratios[0])
+    numbered = any(map(str.isdigit, "".join(near)))
+    near = near if len(near) == 2 and not numbered else close[:1]  # of joint1 to joint7 one
+    return f"; did you mean {' or '.join(quoted([one]) for one in near)}?" if close else "."
 
 
 def unknown_name(noun: str, name: str, candidates: Iterable[str], limit: int = 12) -> UnknownName:

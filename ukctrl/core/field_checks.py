@@ -37,6 +37,26 @@ class FieldReader(abc.ABC):
         return core_schema.no_info_plain_validator_function(self.read)
 
 
+class WrittenNumber(float):
+    """A number with its text, of a field of two units: the joint that it is for decides which."""
+
+    def __new__(cls, number: float, text: str, unit: str) -> WrittenNumber:
+        """Remember the text, and the units for what turns and for what slides."""
+        made = super().__new__(cls, number)
+        made._text, made._unit = text, unit
+        return made
+
+    _text: str
+    _unit: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WrittenNumber, (float(self), self._text, self._unit)
+
+    def check(self, *, linear: bool) -> None:
+        """Refuse it where its unit is that of the other kind of joint."""
+        constant_value(self._text, self._unit.split(" or ")[linear])
+
+
 @dc.dataclass(frozen=True)
 class Quantity(FieldReader):
     """Annotation of a float: its unit and the range it must lie in.
@@ -72,6 +92,8 @@ class Quantity(FieldReader):
         if not self._allows(number):
             came = f"{number} from {quote_text(value)}" if isinstance(value, str) else f"{number}"
             raise InputError(f"must be {self._range()}; got {came}.")
+        if isinstance(value, str) and " or " in self.unit:
+            return WrittenNumber(number, value, self.unit)
         return number
 
     def _in_unit(self) -> str:

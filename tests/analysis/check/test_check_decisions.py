@@ -229,6 +229,13 @@ def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once()
     assert notes == ["servo rows 'f' depend on the others; they are kept if consistent."]
 
 
+@pytest.mark.parametrize(("value", "told"), [(4, ["2 states remain."]), (None, [])])
+def test_states_that_rows_fix_nearby_are_not_counted_where_a_row_loses_its_grip(value, told):
+    whole = SimpleNamespace(extended=True, orders=None, internal=2, sentence="2 states remain.")
+    given = report(1), report(0), (degree("a", value),), whole, ""
+    assert ranks_said(*given)[2] == told
+
+
 @pytest.mark.parametrize("level", ["bad", "note"])
 def test_rows_that_motors_hold_one_by_one_but_not_together_are_too_many(level):
     degrees = (degree("a", 2), degree("b", 2), degree("c", 2))

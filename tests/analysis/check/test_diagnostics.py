@@ -366,6 +366,26 @@ def test_an_optimised_path_that_ends_after_the_run_is_told():
         assert found == ([("note", "timing", text, None, LONGER)] if says else [])
 
 
+@pytest.mark.parametrize(("slack", "level"), [(0.1, "bad"), (-0.1, "warning")])
+def test_a_law_that_stops_without_the_kept_limits_says_little_of_a_run_with_them(slack, level):
+    stop = SimpleNamespace(why="law", text="after t = 1 s: it stops.")
+    way = TaskMotionSummary(
+        kind="law", start=0.0, end=2.0, reached=1.0, stop=stop, yields=(), why="", approach=None,
+        lost="",
+    )  # fmt: skip
+    loop = SimpleNamespace(
+        scenario=SimpleNamespace(controller=SimpleNamespace(needs_grip=True, row_allocation=None)),
+        law=SimpleNamespace(task=None),
+    )
+    allocation = SimpleNamespace(raises_if_infeasible=True, respects_limits=False)
+    loop.scenario.controller.row_allocation = SimpleNamespace(behaviour=lambda task: allocation)
+    left = SimpleNamespace(crossed=np.array([slack < 0.0]))
+    along = MotionCheck(way=way, ranks=None, feasibility=None, sampling=None, left=left)
+    found = list(diagnostics.motion_diagnostics(loop, (), along))
+    assert [entry.level for entry in found] == [level]
+    assert ("crosses kept limits before" in found[0].text) == (slack < 0.0)
+
+
 # Lifted contacts
 
 

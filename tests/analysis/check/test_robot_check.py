@@ -298,3 +298,11 @@ def test_what_goes_with_a_scenario_is_refused_of_a_robot(model, capsys):
         main(("check", model(urdf()), "-c", "lqr"))
     assert ended.value.code == 2
     assert "--controller goes with a scenario; 'two.urdf' is a robot." in capsys.readouterr().err
+
+
+def test_a_joint_behind_a_spring_lends_its_limits_to_the_motor():
+    found = check_robot("panda_elastic")
+    links = [joint for joint in found.joints if f"{joint.name}_motor" in str(found.joints)]
+    missing = " ".join(found.missing)
+    assert ("speed limit" in missing) == any(math.isinf(link.fastest) for link in links)
+    assert ("range" in missing) == any(math.isinf(link.upper) for link in links)

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.internal_dynamics import InternalDynamics, internal_dynamics
 from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
-from ukctrl.control import Baumgarte, LeastNorm, Servo
+from ukctrl.control import Baumgarte, Chen, LeastNorm, Servo
 from ukctrl.control.allocation.null_space import Damping, SelfMotion
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import (
@@ -345,6 +345,13 @@ def test_what_is_advised_of_a_free_state_gives_it_the_poles_of_its_gains():
     found = of(planar_arm(), *TIP, start=BENT, allocation=LeastNorm(**given))
     double = np.array(found.rests[0].modes.poles)
     np.testing.assert_allclose(double, -5.0, rtol=1e-4)  # rounding parts them by its root
+
+
+def test_what_is_advised_suits_an_allocation_without_a_metric():
+    found = of(planar_arm(), *TIP, start=BENT, allocation=Chen())
+    advice = found.verdict.partition("give ")[2].rstrip(".").replace(" and ", "\n")
+    given = tomllib.loads(advice.replace(", controller", "\ncontroller"))
+    assert LeastNorm(**given["controller"]["allocation"]).null_space == SelfMotion(kp=25.0, kd=10.0)
 
 
 def test_the_closed_loop_has_the_poles_of_the_internal_dynamics_and_those_of_the_feedback():

@@ -356,7 +356,17 @@ REFUSED = {
     ),
     "path of another size": (
         at_once(lambda: PointFollows(frame="tool", path=ONE)),
-        "path of 'tool' must have 3 components; got 1.",
+        "path of 'tool' must have 3 components, one for each of axes = \"xyz\"; got 1.",
+    ),
+    "path in space for a point in a plane": (
+        at_once(lambda: PointFollows(frame="tool", axes="xz", path=POINT)),
+        "path of 'tool' must have 2 components, one for each of axes = \"xz\"; got 3. Hold all of "
+        '"xyz", or write a path of these alone: kind = "expression".',
+    ),
+    "path in space for a centre of mass over a plane": (
+        at_once(lambda: ComFollows(axes="xy", path=POINT)),
+        "path of 'com' must have 2 components, one for each of axes = \"xy\"; got 3. Hold all of "
+        '"xyz", or write a path of these alone: kind = "expression".',
     ),
     "pose of another size": (
         at_once(lambda: PoseFollows(frame="tool", path=ONE, orientation=UPRIGHT)),

@@ -10,6 +10,7 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import InputError, StartError, UnknownName
 from ukctrl.mechanics.constraints import Expression
+from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.robot import Elastic, Lagrangian, Options
 from ukctrl.simulation.assemble.start_state import angles_without_unit, start_state
 from ukctrl.simulation.scenario import StartState
@@ -75,6 +76,14 @@ def test_a_state_that_does_not_fit_is_refused(robot, given, error, message):
     with pytest.raises(error) as caught:
         at(robot, **given)
     assert message in str(caught.value)
+
+
+def test_a_row_that_does_not_fit_has_its_number_in_the_file_and_not_behind_the_closures():
+    robot = Robot.load("five_bar")
+    rows = *passive_constraints(robot), Expression(name="a", phi="nothing")
+    assert len(rows) > 1
+    with pytest.raises(InputError, match=r"^servo\[0\]: "):
+        at(robot, *rows, solve=True)
 
 
 def test_a_rotation_of_another_length_is_refused():

@@ -230,6 +230,12 @@ def test_friction_follows_the_curve_of_stribeck():
         np.testing.assert_allclose(more, [0.0, expected], **EXACT)
 
 
+def test_a_payload_of_no_mass_is_none():
+    robot = Robot.load("two_link")
+    loaded = CarriedPayload(frame="tool", mass=0.0).altered(robot, 0.0, effect_rng(0, "it"))
+    np.testing.assert_array_equal(loaded.snapshot([0.3, 0.4]).M, robot.snapshot([0.3, 0.4]).M)
+
+
 def test_a_payload_is_a_robot_with_that_mass():
     robot = Robot.load("scara")
     made = CarriedPayload(frame="tool", mass=2.0, com=(0.1, 0.0, 0.05), inertia=(0.01, 0.02, 0.03))

@@ -59,6 +59,14 @@ def test_a_path_names_a_place(path, read):
     assert read(changed) == "new"
 
 
+def test_a_path_names_a_block_as_a_run_does():
+    unnamed, named = {"kind": "joint_limits"}, {"kind": "joint_limits", "name": "narrow"}
+    changed = set_path({"keep": [named, unnamed]}, "keep.joints.margin", 0.1)
+    assert changed == {"keep": [named, {**unnamed, "margin": 0.1}]}
+    with pytest.raises(InputError, match="named 'com'"):  # which of two is not known
+        set_path({"servo": [{"kind": "com_follows"}] * 2}, "servo.com.axes", "xy")
+
+
 def test_a_change_leaves_the_original_and_all_else_alone():
     changed = set_path(TABLE, "a.b.c", 9)
     assert TABLE["a"]["b"]["c"] == 1

@@ -148,7 +148,7 @@ def test_errors_at_each_mismatch(helix):
     assert data["band"] == [0.1, 0.9]
     assert (data["metric"], data["unit"]) == ("rms_phi", "m, rad")
     assert data["controllers"]["b"][1] == {
-        "runs": 3, "completed": 2, "median": 4.0, "low": 4.0, "high": 4.0,
+        "runs": 3, "completed": 2, "median": 4.0, "low": 4.0, "high": 4.0, "crossed": 0,
     }  # fmt: skip
     assert data["best"] == [["a"], []]  # one alone is nothing to rank
 

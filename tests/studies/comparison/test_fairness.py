@@ -258,6 +258,11 @@ def test_where_no_run_completed_there_is_no_difference_to_tell():
     assert found.text == "No controller that is ranked has a value."
 
 
+def test_where_one_controller_is_ranked_its_metric_differs_from_none():
+    found = words.metric_verdict(row({"a": 0.002, "b": 0.4}), runs(a="completed", b="infeasible"))
+    assert found.text == "'a' alone is ranked, with 2 mm."
+
+
 def done(repeats=1, levels=None, seeds=(1, 2, 3, 4, 5), same=True):
     return CompletedRepeats(repeats, levels or {}, seeds[:repeats], same)
 
@@ -399,8 +404,8 @@ def test_what_to_keep_in_mind_of_a_ranking(conditions, finished, known, tunings,
 def test_settings_that_an_entry_does_not_take_over_are_listed():
     found = list(words.ignored_settings_verdicts({"a": ("gains.kp = 2", "modes"), "b": ("x",)}))
     assert [each.text for each in found] == [
-        "'a' does not take over what the scenario sets: gains.kp = 2; modes.",
-        "'b' does not take over what the scenario sets: x.",
+        "'a' does not take over settings of the scenario's own controller: gains.kp = 2; modes.",
+        "'b' does not take over settings of the scenario's own controller: x.",
     ]
 
 
@@ -416,6 +421,12 @@ MISMATCHES = [
         "Lowest error at 20 %: nothing to rank. Not all runs completed: 'a' in 4 of 5, 'b' in 0 of "
         "0.",
     ),
+    (
+        (5, 5), (5, 5, 3), (), "warning",
+        "Lowest error at 20 %: 'a', 2 mm on average. Not ranked, beyond a kept limit: 'b' in 3 of "
+        "5.",
+    ),
+    ((5, 5, 1), (5, 5, 3), (), "note", "Lowest error at 20 %: no clear difference."),
 ]  # fmt: skip
 
 
@@ -423,7 +434,7 @@ MISMATCHES = [
 def test_what_the_largest_mismatch_does(of_a, of_b, best, level, text):
     whole = MismatchStatistics(1, 1, 0.0, 0.0, 0.0)
     entries = {
-        name: (whole, MismatchStatistics(*of, 0.0, 0.0, 0.0))
+        name: (whole, MismatchStatistics(*of[:2], 0.0, 0.0, 0.0, *of[2:]))
         for name, of in (("a", of_a), ("b", of_b))
     }
     values = {"a": 0.002, "b": 0.003}

@@ -400,3 +400,14 @@ def test_what_the_terminal_says_of_a_search(helix, tmp_path):
     assert "next    " not in stopped
     failed = "\n".join(plain(tuned_lines(tuned(search(FAILED)), "masses", tmp_path)))
     assert "card    " not in failed
+
+
+@pytest.mark.parametrize(
+    ("card", "tuned", "text"),
+    [
+        (2.0, 1.0, "−50 %"), (2.0, 2.5, "+25 %"), (2.0, 0.008, "−99.6 %"), (2.0, 6e-4, "−99.97 %"),
+        (2.0, 0.0, "−100 %"), (0.0, 1.0, ""), (math.nan, 1.0, ""), (1.0, math.nan, ""),
+    ],
+)  # fmt: skip
+def test_a_change_of_nearly_all_is_not_told_as_all(card, tuned, text):
+    assert tuning_page._change_row("rms_phi", "m", card, tuned)[-1] == text

@@ -144,6 +144,9 @@ def _motion_diagnostics(
         # That the default law stops says nothing of the scenario's own.
         level = "note" if trajectory.stop.why == "law" and shares is None else grave
         case = "motion" if strict else "motion: gives way"
+        # Kept limits lead a run elsewhere before a law that runs without them stops.
+        if trajectory.stop.why == "law" and along.left is not None and along.left.crossed.any():
+            case, level = "motion: without limits", "warning" if level == "bad" else level
         yield diagnose(case, level, {"stop": trajectory.stop}, helps=trajectory.stop.why != "law")
     if trajectory.lost:
         yield diagnose("lost", "bad", {"why": trajectory.lost})

@@ -339,7 +339,13 @@ def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
     """Yield what the file leaves out, with where to write it."""
     driven = [joint for joint in joints if len(joint.motors) == 1]
     endless = {name for block in robot.blocks if block.shape != "line" for name in block.dofs}
-    unbounded = [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)]
+    # behind a spring the range and the speed are those of the joint
+    springs = robot.elastic
+    pairs = () if springs is None else zip(springs.motors, springs.links, strict=True)
+    dofs = {robot.dofs[motor]: robot.dofs[link] for motor, link in pairs}
+    names = {dofs.get(joint.name, joint.name) for joint in driven}
+    moved = [joint for joint in joints if joint.name in names]
+    unbounded = [j.name for j in moved if math.isinf(j.lower) and math.isinf(j.upper)]
     formats = {read_model(model.text).root.tag for model in robot.shape_sources.models}
     # tables of some motors are all the motors that there are
     motor_table = "[[actuator]] limit in robot.toml, with a table for every motor"
@@ -348,7 +354,7 @@ def _missing(robot: Robot, joints: tuple[JointCheck, ...]) -> Iterator[str]:
         (
             "speed limit",
             "driven joint",
-            [j.name for j in driven if math.isinf(j.fastest)],
+            [j.name for j in moved if math.isinf(j.fastest)],
             "[[limit]] velocity in robot.toml",
         ),
         (

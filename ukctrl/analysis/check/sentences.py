@@ -62,6 +62,8 @@ SENTENCES: Mapping[str, str] = {
     # The motion
     "motion": "{stop.text}",
     "motion: gives way": "{stop.text} The law gives way there.",
+    "motion: without limits": ("the exact task ends early: {stop.text} It crosses kept limits "
+        "before, where the law departs from it: a run shows how far the law comes."),
     "motion: yields": ("blocks {names} contradict those before them somewhere; the law keeps them "
         "as nearly as it can."),
     "lost": "the law does not bring the start back to the rows: {why}",

@@ -22,6 +22,7 @@ from ukctrl.analysis.internal_dynamics.internal_verdict import (
     InternalDynamics,
     VerdictInputs,
     internal_verdict,
+    with_metric,
 )
 from ukctrl.analysis.internal_dynamics.local_dynamics import (
     LocalDynamics,
@@ -161,7 +162,7 @@ def internal_dynamics(
             allocates=controller.row_allocation is not None,
         )
     )
-    return dc.replace(result, kind=kind, verdict=text)
+    return dc.replace(result, kind=kind, verdict=with_metric(text, controller.row_allocation))
 
 
 def path_moves(tracking: ExactTracking, q: Vector) -> bool:

@@ -118,6 +118,15 @@ NULL_SPACE_ADVICE = (
     'controller.allocation.null_space = { kind = "self_motion", kp = 25.0, kd = 10.0 }'
 )
 """In that metric alone self-motion has the poles of its gains: effort can grow with any gains."""
+
+
+def with_metric(text: str, allocation: object) -> str:
+    """Return a text whose null-space advice names another allocation where one has no metric."""
+    if not dc.is_dataclass(allocation) or "metric" in {f.name for f in dc.fields(allocation)}:
+        return text
+    return text.replace("give c", 'give controller.allocation.kind = "least_norm", c')
+
+
 NULL_SPACE_REMEDY = f"The motors can hold this state: {NULL_SPACE_ADVICE}."
 """What to do about one that the motors could move."""
 PERHAPS_NULL_SPACE_REMEDY = (

@@ -74,6 +74,7 @@ def analysis_data(
             **{name: value for name, value in dc.asdict(design.terms).items() if value is not None},
             "gains": dict(design.gains),
             "set": design.arguments(),
+            "notes": list(design.notes),
             "card": None if card is None else str(card),
         }
     if period is not None:

@@ -75,6 +75,14 @@ def _set(node: Any, path: Sequence[str], value: object, key: str) -> Any:
     return result
 
 
+RUN_NAMES = {
+    "joints": ("joint_limits", "joint_follows"),
+    "com": ("com_follows",),
+    "velocity": ("linear_velocity",),
+}
+"""What a run calls blocks without a name, where that is not their kind."""
+
+
 def _entry(items: Sequence[Any], head: str, key: str) -> int:
     names = entry_names(items)
     if head.isdecimal() and int(head) < len(items):
@@ -84,6 +92,9 @@ def _entry(items: Sequence[Any], head: str, key: str) -> int:
     kinds = [item.get("kind") if isinstance(item, Mapping) else None for item in items]
     if kinds.count(head) == 1:
         return kinds.index(head)
+    unnamed = [k for k, name in enumerate(names) if name in RUN_NAMES.get(head, ())]
+    if len(unnamed) == 1:
+        return unnamed[0]
     raise unknown_name(f"entry (in '{key}')", head, names)
 
 

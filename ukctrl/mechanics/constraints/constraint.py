@@ -214,16 +214,23 @@ class Stack:
         constraints: The constraints, from top to bottom.
         robot: The robot.
         key: What files call them; complaints begin with it, such as ``servo[1]: ...``.
+        passive: How many of them come first that the file does not count: the robot's own.
 
     Raises:
         InputError: A constraint does not fit the robot.
     """
 
-    def __init__(self, constraints: Sequence[Constraint], robot: Robot, key: str = "servo") -> None:
+    def __init__(
+        self,
+        constraints: Sequence[Constraint],
+        robot: Robot,
+        key: str = "servo",
+        passive: int = 0,
+    ) -> None:
         self.robot = robot
         self.constraints = constraints
         attached = []
-        for number, constraint in enumerate(constraints):
+        for number, constraint in enumerate(constraints, start=-passive):
             with error_context(f"{key}[{number}]"):
                 attached.append(constraint.attach(robot))
         self.attached = _uniquely_named(attached)
@@ -306,10 +313,13 @@ class SampledPath:
         self.values[:] = self._path(t)
 
 
-def sample_path(path: Reference, size: int, label: str) -> SampledPath:
+def sample_path(path: Reference, size: int, label: str, axes: str = "") -> SampledPath:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
-        raise InputError(f"{label} must have {size} components; got {path.size}.")
+        each = f', one for each of axes = "{axes}"' if axes else ""
+        cure = ' Hold all of "xyz", or write a path of these alone: kind = "expression".'
+        instead = cure if axes and path.size == 3 else ""
+        raise InputError(f"{label} must have {size} components{each}; got {path.size}.{instead}")
     return SampledPath(path.compiled, 3 * size)
 
 

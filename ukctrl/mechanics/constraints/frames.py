@@ -116,7 +116,8 @@ class _Point(BoundConstraint):
         local = site.rotation @ np.array(spec.offset) + site.translation
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._place = (site.joint, local, site.columns, self._axes)
-        self._path = sample_path(spec.path, len(self.names), f"path of '{self.block}'")
+        label = f"path of '{self.block}'"
+        self._path = sample_path(spec.path, len(self.names), label, "".join(spec.axes))
         self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:

@@ -175,7 +175,8 @@ class _Com(BoundConstraint):
         self.name_rows(spec.name or "com", dict.fromkeys(spec.axes, "m"))
         self._com = PointMotion.zeros(robot.nv)
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
-        self._path = sample_path(spec.path, len(self.names), f"path of '{self.block}'")
+        label = f"path of '{self.block}'"
+        self._path = sample_path(spec.path, len(self.names), label, "".join(spec.axes))
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[KernelStep]:
         com, path = self._com, self._path

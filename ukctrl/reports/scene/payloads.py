@@ -40,7 +40,8 @@ def payloads(
         if table.get("kind") == "payload":
             with contextlib.suppress(UkctrlError):  # as of a file that somebody has changed
                 payload = read_spec(CarriedPayload, table, "scenario", key="effect")
-                yield _actor(payload, robot, time, configurations)
+                if payload.mass > 0.0:
+                    yield _actor(payload, robot, time, configurations)
 
 
 def _actor(

@@ -24,6 +24,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
 from ukctrl.robot import Robot
+from ukctrl.simulation.assemble.joint_units import check_joint_units
 from ukctrl.simulation.assemble.law_checks import LawChecks
 from ukctrl.simulation.assemble.plant_sequence import PlantSequence, stabilisation_gains
 from ukctrl.simulation.assemble.retimed_rows import servo_constraints
@@ -74,6 +75,7 @@ class Loop:
     ) -> None:
         self.scenario = scenario
         self.robot = true_robot(scenario.robot) if robot is None else robot
+        check_joint_units(scenario, self.robot)
         timing = scenario.timing
         self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
         self.outputs = output_times(self.t0, self.t1, timing.sample)

@@ -197,7 +197,7 @@ def _joint_path(
     Raises:
         InputError: The paths have none, or one that no timing passes.
     """
-    stack = Stack((*passive_constraints(robot), *servo), robot)
+    stack = Stack((*passive_constraints(robot), *servo), robot, passive=len(robot.passive))
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
         raise InputError(

@@ -53,7 +53,7 @@ def start_state(
         return q, v, {}
     with error_context("start.hold"):
         locked = [dof_index(robot, name) for name in start.hold]
-    stack = Stack(constraints, robot)
+    stack = Stack(constraints, robot, passive=len(robot.passive))
     try:
         # held joints walk from home in strides, so that a linkage stays in the assembly in which it
         # was drawn (decision 0026)

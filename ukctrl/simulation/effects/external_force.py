@@ -22,6 +22,7 @@ from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import (
     Hertz,
+    Kilograms,
     ListSize,
     Position,
     Quantity,
@@ -80,8 +81,8 @@ class CarriedPayload(TimeWindow):
     kind: Literal["payload"] = "payload"
     frame: Text
     """Frame that carries it."""
-    mass: Annotated[float, Quantity("kg", minimum=0.0, open_minimum=True)]
-    """[kg]."""
+    mass: Kilograms
+    """[kg]; zero: none, as at the end of a range that a study varies."""
     com: Position = (0.0, 0.0, 0.0)
     """Centre of mass in the frame [m]."""
     inertia: Inertias = (0.0, 0.0, 0.0)

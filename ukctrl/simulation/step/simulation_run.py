@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.errors import InfeasibleConstraint, StartError, UkctrlError, quoted
+from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.files.plugins import plugin_fault
 from ukctrl.core.program import BoundKernel, KernelSequence, run
 from ukctrl.core.subprocess_safety import is_machine_failure
@@ -98,12 +98,12 @@ class SimulationRun:
         except DriftExceeded as error:
             return "drifted", str(error)
         except (UkctrlError, ArithmeticError) as error:
-            # no run has begun: what is refused is the start, as where it is solved for
-            if isinstance(error, StartError) and not self.recorder.count:
-                raise
             reached = f"after t = {self._last_time():.6g} s: {error}"
             if is_machine_failure(error):
                 return "interrupted", f"{MACHINE_FAILED} {reached}"
+            # no run has begun: what is refused is the start, as where it is solved for, or a part
+            if isinstance(error, InputError) and not self.recorder.count:
+                raise
             return "diverged", reached
         # a fault in a user's law: keep the samples that there are
         except Exception as error:

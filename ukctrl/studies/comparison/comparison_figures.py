@@ -155,13 +155,13 @@ def mismatch_figure(robustness: Robustness) -> Figure:
         key._replace(marker=MARKERS[index % len(MARKERS)])
         for index, key in enumerate(keys_of(robustness.entries))
     ]
-    # Runs, completed, median, low and high of every controller, level by level.
+    # Runs, completed, median, low, high and crossed of every controller, level by level.
     courses = [np.array(entries, dtype=np.float64).T for entries in robustness.entries.values()]
 
     def errors(axes: Axes, width: float) -> None:
-        values = _finite(np.concatenate([course[2:].ravel() for course in courses]).tolist())
+        values = _finite(np.concatenate([course[2:5].ravel() for course in courses]).tolist())
         panels.log_scale(axes, values, beside=values[values > 0.0])
-        for key, (_, _, median, low, high) in zip(keys, courses, strict=True):
+        for key, (_, _, median, low, high, _) in zip(keys, courses, strict=True):
             axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
             axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylabel(f"{robustness.metric} [{unit_text(robustness.unit) or '1'}]")

@@ -273,6 +273,8 @@ def metric_verdict(row: MetricRanking, runs: RunsByController) -> Verdict:
     text = f"No difference between the controllers{at_most}."
     if not metrics.describe(row.metric).about_controller:
         text = f"This metric judges the integration, not the controllers{at_most}."
+    elif len(ranked) == 1:
+        text = f"'{ranked[0]}' alone is ranked, with {si(finite[0], row.unit)}."
     elif row.pairs and not all(_is_tie(row, pair.lower, pair.higher) for pair in row.pairs):
         low, high = si(min(finite), row.unit), si(max(finite), row.unit)
         count = max(len(group) for group in runs.values())
@@ -306,14 +308,15 @@ def _ranking_text(
         for name in runners_up[:told]
     ]
     if told is not None and len(runners_up) > told:
-        clauses.append(f"{len(runners_up) - told} others more")
+        clauses.append(f"{len(runners_up) - told} more")
     return "; ".join(clauses)
 
 
 def ignored_settings_verdicts(dropped: Mapping[str, tuple[str, ...]]) -> Iterator[Verdict]:
     """Yield which settings of the scenario's own controller each entry did not take over."""
     for name, settings in dropped.items():
-        text = f"'{name}' does not take over what the scenario sets: {'; '.join(settings)}."
+        own = "settings of the scenario's own controller"
+        text = f"'{name}' does not take over {own}: {'; '.join(settings)}."
         yield Verdict("note", "own settings", text)
 
 
@@ -321,16 +324,22 @@ def mismatch_verdict(robustness: Robustness) -> Verdict:
     """Return what happens at the largest mismatch, and who did not stand it."""
     row = robustness.rows[-1]
     at = {name: entries[-1] for name, entries in robustness.entries.items()}
-    ranked = [name for name, one in at.items() if one.runs and one.completed == one.runs]
+    done = [name for name, one in at.items() if one.runs and one.completed == one.runs]
+    kept = [name for name in done if not at[name].crossed]
+    ranked = kept or done
     lowest = "no clear difference" if len(ranked) > 1 else "nothing to rank"
-    if row.best:
-        min_error = si(min(row.values[name] for name in row.best), row.unit)
-        lowest = f"{quoted(row.best)}, {min_error} on average"
+    best = row.best or (ranked if kept and len(done) > len(ranked) == 1 else ())
+    if best:
+        min_error = si(min(row.values[name] for name in best), row.unit)
+        lowest = f"{quoted(best)}, {min_error} on average"
     text = f"Lowest error at {number(100.0 * robustness.levels[-1])} %: {lowest}."
-    fewer = [f"'{n}' in {o.completed} of {o.runs}" for n, o in at.items() if n not in ranked]
+    fewer = [f"'{n}' in {o.completed} of {o.runs}" for n, o in at.items() if n not in done]
     if fewer:
         text = f"{text} Not all runs completed: {', '.join(fewer)}."
-    return Verdict("warning" if fewer else "note", "mismatch", text)
+    beyond = [f"'{n}' in {at[n].crossed} of {at[n].runs}" for n in done if n not in ranked]
+    if beyond:
+        text = f"{text} Not ranked, beyond a kept limit: {', '.join(beyond)}."
+    return Verdict("warning" if fewer or beyond else "note", "mismatch", text)
 
 
 def _mean_text(row: MetricRanking, name: str) -> str:

@@ -270,6 +270,8 @@ class MismatchStatistics(NamedTuple):
     low: float
     """Lower end of the band."""
     high: float
+    crossed: int = 0
+    """How many of the completed runs crossed a limit that the law was to keep."""
 
 
 class Robustness(NamedTuple):
@@ -315,7 +317,9 @@ def mismatch_robustness(
 def _mismatch_statistics(runs: Sequence[RunSummary], metric: str) -> MismatchStatistics:
     done = [run.metrics.get(metric, np.nan) for run in runs if run.completed]
     finite = np.array([value for value in done if np.isfinite(value)])
-    if finite.size == 0:
-        return MismatchStatistics(len(runs), len(done), np.nan, np.nan, np.nan)
-    low, middle, high = np.quantile(finite, [BAND_QUANTILES[0], 0.5, BAND_QUANTILES[1]])
-    return MismatchStatistics(len(runs), len(done), float(middle), float(low), float(high))
+    crossed = sum(run.completed and violates_limit(run.metrics) for run in runs)
+    low, middle, high = np.full(3, np.nan)
+    if finite.size:
+        low, middle, high = np.quantile(finite, [BAND_QUANTILES[0], 0.5, BAND_QUANTILES[1]])
+    band = float(middle), float(low), float(high)
+    return MismatchStatistics(len(runs), len(done), *band, crossed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -101,7 +102,10 @@ def tune(
 
 
 def _check_ranges(scenario: Scenario, budget: Budget) -> None:
-    """Refuse ranges of what is no gain of the controller, and a controller that has none."""
+    """Refuse ranges of what is no gain of the controller, a controller that has none, and plants
+    that cannot be made.
+    """
+    dc.replace(budget.plants, held_out=1).validation(scenario)
     gains = gains_of(scenario)
     for path in budget.over:
         if path not in ERROR_SPEC_FIELDS and path.partition(".")[0] != "controller":

@@ -274,7 +274,8 @@ def _columns(label: str, where: str, *runs: str) -> list[TableColumn]:
 
 def _change_row(label: str, where: str, card: float, tuned: float) -> list[TableCell | str]:
     """Return two numbers and the relative change from one to the other."""
-    change = tuned / card - 1.0 if card and math.isfinite(card) else math.nan
-    shown = f"{100.0 * change:+.0f} %" if math.isfinite(change) and abs(change) < 100.0 else ""
+    rest = tuned / card if card and math.isfinite(card) else math.nan
+    digits = 2 if 0.0 < rest < 5e-4 else 1 if 0.0 < rest < 5e-3 else 0  # 99.6 % is not 100 %
+    shown = f"{100.0 * rest - 100.0:+.{digits}f} %" if abs(rest - 1.0) < 100.0 else ""
     card_text, tuned_text = (number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned))
     return [label, where, card_text, TableCell(tuned_text, "strong"), shown.replace("-", "−")]

@@ -130,7 +130,8 @@ def looked_at_once(*errors):
         return DaeTerms(STILL, STILL, np.zeros(2), np.array(errors)), np.zeros((6, 4))
 
     return SimpleNamespace(
-        n=1, m=2, stack=SimpleNamespace(names=("a", "b"), units=("m", "")), derivative=derivative,
+        n=1, m=2, kind="servo_dae", derivative=derivative,
+        stack=SimpleNamespace(names=("a", "b"), units=("m", "")),
         robot=None, projection=lambda: np.zeros((0, 1)), residual=lambda *_: np.zeros(4),
         residual_jacobian=lambda *_: np.zeros((4, 4)),
     )  # fmt: skip
@@ -159,6 +160,15 @@ def test_a_step_that_cannot_be_made_says_which_row_is_left(errors, says):
         "bring it within reach; where the inner motion grows without bound, use kind = "
         '"stable_inversion".'
     )
+
+
+def test_a_stable_inversion_that_finds_no_step_is_not_advised_itself():
+    equations = looked_at_once(0.25, -0.5)
+    equations.kind = "stable_inversion"
+    marcher = CollocationSolver(equations, radau_scheme(2), 0.1, "controller.along.step")
+    guess = CollocationStep(0.4, STILL, np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((2, 2)))
+    with pytest.raises(InputError, match=r"^stable_inversion finds no .* within reach\.$"):
+        marcher.step(0.4, STILL, STILL, guess)
 
 
 def test_a_bounded_motion_that_is_not_found_says_what_is_left_and_why():

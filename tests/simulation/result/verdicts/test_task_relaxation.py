@@ -171,6 +171,12 @@ def test_a_task_gives_way_to_motors_that_an_allocation_keeps():
     assert by((FIRST, 0), (2e-6 * LATER, 0, 0)) is None
 
 
+def test_the_error_of_a_block_with_rows_in_metres_and_radians_has_both_units():
+    pose = {**LABELS, "rows": ("a.x", "a.rx", "b"), "row_units": ("m", "rad", "rad")}
+    kept = keeping((1.0,) * 4, labels=pose, binding=(FIRST, 0, 0, 0), given_up=(2e-6 * FIRST, 0, 0))
+    assert task_relaxation(kept).errors == ("0.25 (m, rad) in 'a'",)
+
+
 # Limits ahead, and programs
 
 

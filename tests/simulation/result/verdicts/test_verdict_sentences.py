@@ -497,7 +497,7 @@ def test_a_ground_is_judged_from_all_its_forces_or_not_at_all():
     [
         ([], None),
         (["q1 is 0.2 rad above."], "q1 is 0.2 rad above."),
-        (["q1 is off.", "q2 is.", "q3 is."], "q1 is off. Other joints beyond theirs: 2."),
+        (["q1 is off.", "q2 is.", "q3 is."], "q1 is off. Other limits passed: 2."),
     ],
 )
 def test_joints_beyond_their_limits_are_told_of(names, text):

@@ -236,11 +236,12 @@ class CollocationSolver:
             off = f"off by {sizes[k]:.2g} {stack.units[k]}".rstrip()
             lines += [f"row '{stack.names[k]}' is {off if sizes[k] < np.inf else 'no number'}"]
         lines += [reason] if reason else []
+        kind = self._equations.kind
+        other = '; where the inner motion grows without bound, use kind = "stable_inversion"'
         return InputError(
-            f"servo_dae finds no motion that keeps the rows from t = {t:.4g} s on: "
+            f"{kind} finds no motion that keeps the rows from t = {t:.4g} s on: "
             f"{'; '.join(lines)}. Shorten {self._key}, smooth the path there, or bring it within "
-            "reach; where the inner motion grows without bound, use "
-            'kind = "stable_inversion".'
+            f"reach{other if kind == 'servo_dae' else ''}."
         )
 
 

@@ -72,7 +72,7 @@ class ServoDaeEquations:
     """
 
     def __init__(self, task: Task, kind: str) -> None:
-        self.task, self.robot = task, task.robot
+        self.task, self.robot, self.kind = task, task.robot, kind
         robot = task.robot
         self.dynamics = Dynamics(robot, task.rank, task.gains)
         self.stack = Stack(task.servo, robot)

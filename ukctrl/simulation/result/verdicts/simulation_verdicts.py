@@ -31,7 +31,7 @@ def joints(result: RunRecord) -> Verdict | None:
     violations = result.provenance.get("beyond_limits")
     if not isinstance(violations, list | tuple) or not violations:
         return None
-    more = f" Other joints beyond theirs: {len(violations) - 1}." if len(violations) > 1 else ""
+    more = f" Other limits passed: {len(violations) - 1}." if len(violations) > 1 else ""
     text = f"The joint limits are not stops of the simulation: {violations[0]}{more}"
     return Verdict("warning", "joints", text)
 

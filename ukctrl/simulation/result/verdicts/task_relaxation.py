@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import quantity, si
-from ukctrl.simulation.result import sample_measures
+from ukctrl.simulation.result import metrics, sample_measures
 from ukctrl.simulation.result.run_record import RunRecord
 from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
@@ -82,6 +82,6 @@ def block_errors(result: RunRecord, missed: Flags) -> tuple[str, ...]:
         level = sample_measures.error_level(result.samples, block)
         error = sample_measures.error_norm(result.samples, level, block)[during]
         if missed[:, rows].any() and np.isfinite(error).all():
-            unit = labels.row_units[rows[0]] if level == "phi" else f"{labels.row_units[rows[0]]}/s"
+            unit = metrics.unit_in(f"peak_{level}.{block}", labels)
             off.append(f"{si(float(error.max()), unit)} in '{block}'")
     return tuple(off)
