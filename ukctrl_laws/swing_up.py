@@ -121,7 +121,7 @@ def energy_input(
     weight: float,
     alpha: float,
     beta: float,
-    rest: float,
+    tolerance: float,
     errors: SwingUpErrors,
     B: Matrix,
     v: Vector,
@@ -133,7 +133,7 @@ def energy_input(
 ) -> int:
     """Write the input; ``H`` and its factor ``L`` are scratch. Returns 0 or what is unusual.
 
-    A robot that does not move stays so where no acceleration is above ``rest``.
+    A robot that does not move stays so where no acceleration is above ``tolerance``.
     """
     n, nu = G.shape
     for i in range(nu):
@@ -154,7 +154,7 @@ def energy_input(
         moving = moving or v[c] != 0.0
     # at rest with energy missing the input is that of an equilibrium, if there is one
     for c in range(n):
-        moving = moving or abs(a_free[c] + dot(G[c], u)) > rest
+        moving = moving or abs(a_free[c] + dot(G[c], u)) > tolerance
     return 0 if moving or not errors.energy[0] < 0.0 else AT_EQUILIBRIUM
 
 
@@ -240,7 +240,7 @@ class _SwingUpLaw(Law):
         s, nu = dynamics.snapshot, dynamics.robot.nu
         errors, steps = self._errors.steps(dynamics)
         gains = float(self.weight), float(self._alpha), float(self._beta)
-        rest = EQUILIBRIUM_RTOL * self._acceleration_scale
+        tolerance = EQUILIBRIUM_RTOL * self._acceleration_scale
         answer = s.B, s.v, dynamics.a_free, dynamics.G
 
         def unusual(code: int) -> Exception:
@@ -257,7 +257,7 @@ class _SwingUpLaw(Law):
         yield BoundKernel(
             energy_input,
             *gains,
-            rest,
+            tolerance,
             errors,
             *answer,
             *np.zeros((2, nu, nu)),

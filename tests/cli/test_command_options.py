@@ -453,7 +453,7 @@ def test_what_is_not_asked_for_is_off_or_what_the_help_says():
         ("tune", "simulations"): 100, ("tune", "method"): "simplex",
         ("tune", "aggregate"): "average", ("learn", "trials"): 10, ("learn", "gain"): 0.5,
         ("learn", "cutoff"): 20.0, ("sweep", "repeats"): 1, ("sweep", "keep"): "none",
-        ("export", "points"): "0.01", ("export", "to"): "python",
+        ("export", "points"): "0.01", ("export", "to"): "python", ("export", "part"): "controller",
     }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from ukctrl.cli.terminal.summaries import export_data, export_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
+STEPS_PER_PERIOD = 10.0
+"""Steps of a plant in a control period, unless the scenario's integrator has fixed ones."""
 Period = Annotated[
     str | None,
     typer.Option(
@@ -43,6 +45,14 @@ For = Annotated[
         help="Of a C library: host (as absent), x86-64, x86-64-v3 or aarch64.",
     ),
 ]
+Part = Annotated[
+    Literal["controller", "plant"],
+    typer.Option(
+        "--part",
+        metavar="PART",
+        help="Of a library or FMU: the controller, or the plant (the robot, with RK4 steps).",
+    ),
+]
 Fast = Annotated[
     bool,
     typer.Option(
@@ -54,11 +64,11 @@ Fmi = Annotated[
     typer.Option("--fmi", metavar="VERSION", help="Of an FMU: 3 (as absent) or 2."),
 ]
 OnRefusal = Annotated[
-    Literal["hold", "zero"] | None,
+    Literal["hold", "zero", "damped"] | None,
     typer.Option(
         "--on-refusal",
         metavar="INPUTS",
-        help="Inputs of a tick that it refuses: hold (those before, as absent) or zero.",
+        help="Inputs of a tick that it refuses: hold (those before, as absent), zero or damped.",
     ),
 ]
 
@@ -71,6 +81,7 @@ def export(
     period: Period = None,
     points: Points = "0.01",
     to: To = "python",
+    part: Part = "controller",
     target: For = None,
     fast: Fast = False,
     on_refusal: OnRefusal = None,
@@ -80,9 +91,14 @@ def export(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Hand a controller over: as a class with tables, or as a library of C without Python."""
+    """Hand a controller over: as a class with tables, or as a library of C without Python.
+
+    With --part plant it is the robot instead, as a library or an FMU for somebody else's loop.
+    """
     if to == "python" and (fast or on_refusal):
         raise InputError("--fast and --on-refusal are of a C library; add --to c or --to fmu.")
+    if to == "python" and part == "plant":
+        raise InputError("a plant becomes a C library or an FMU; add --to c or --to fmu.")
     if to != "c" and target:
         raise InputError("--target is of a C library; add --to c.")
     if to != "fmu" and fmi:
@@ -97,6 +113,9 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
+    if part == "plant" and chosen.integrator.step is None:
+        steps = {"method": "RK4", "step": ticks / STEPS_PER_PERIOD}
+        chosen = chosen.replace({"integrator": steps}, trust=trust)
     from ukctrl.simulation.export.export_controller import (
         export_c_library,
         export_controller,
@@ -111,13 +130,15 @@ def export(
             result = simulate(chosen, progress=progress, planning=planning)
         stop.block()
         with prefix_errors(scenario):
+            given, policy = (chosen, result, folder), on_refusal or "hold"
             if to == "c":
-                choices = {"target": target or "host", "on_refusal": on_refusal or "hold"}
-                done = export_c_library(chosen, result, folder, fast=fast, **choices)
+                done = export_c_library(
+                    *given, part=part, target=target or "host", fast=fast, on_refusal=policy
+                )
             elif to == "fmu":
-                policy = on_refusal or "hold"
-                number = int(fmi or 3)
-                done = export_fmu(chosen, result, folder, fmi=number, fast=fast, on_refusal=policy)
+                done = export_fmu(
+                    *given, part=part, fmi=int(fmi or 3), fast=fast, on_refusal=policy
+                )
             else:
                 done = export_controller(chosen, result, folder, points=spacing, trust=trust)
         print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))

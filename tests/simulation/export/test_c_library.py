@@ -16,11 +16,11 @@ from extras import needs
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.export import controller_module
+from ukctrl.simulation.export import step_module
 from ukctrl.simulation.export.c_library import CLibrary, LoadedLibrary
-from ukctrl.simulation.export.controller_module import BACKWARDS, INVALID, OK
 from ukctrl.simulation.export.export_controller import export_c_library, export_fmu, tick_rows
 from ukctrl.simulation.export.runtime import Runtime
+from ukctrl.simulation.export.step_module import BACKWARDS, INVALID, OK
 
 COMPILER = shutil.which("cc")
 with_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
@@ -103,6 +103,26 @@ def test_a_state_that_is_none_and_time_that_stands_are_a_status(masses):
         q[1] = bad
         assert controller.step(t + 1.0, q, v, u) == INVALID
         assert u.tobytes() == wanted.tobytes()  # held
+
+
+def test_a_refused_tick_may_brake_the_motors_within_their_limits(tmp_path):
+    """Each by the inertia that it feels: 1 / (B' M^-1 B), over 0.1 s; gravity is not carried."""
+    scenario, result = sampled("ur5-pose", ticks=3)
+    done = export_c_library(scenario, result, tmp_path, on_refusal="damped")
+    assert "what brakes each motor" in (tmp_path / "ur5_pose.h").read_text()
+    robot, q = Robot.load("ur5"), result["q"][0].copy()
+    inertia = 1.0 / np.diag(np.linalg.inv(robot.snapshot(q, np.zeros(6)).M))
+    controller, v, u = loaded(done, "ur5_pose"), np.linspace(-0.2, 0.3, 6), np.zeros(6)
+    assert controller.step(np.nan, q, v, u) == BACKWARDS
+    np.testing.assert_allclose(u, -inertia / 0.1 * v, rtol=1e-12)
+    assert controller.step(np.nan, q, 1e6 * v, u) == BACKWARDS
+    np.testing.assert_array_equal(u, -np.sign(v) * robot.input_bounds(np.zeros(6))[1])
+    v[2] = np.nan
+    assert controller.step(0.0, q, v, u) == INVALID
+    assert u[2] == 0.0
+    step = Runtime(scenario).exported_step._replace(braking=None)
+    with pytest.raises(InputError, match="needs a controller of motors that always push along"):
+        CLibrary(scenario, step, on_refusal="damped")
 
 
 def test_two_controllers_do_not_know_of_each_other(tmp_path):
@@ -264,9 +284,9 @@ def test_what_is_python_s_is_refused_by_name(tmp_path):
     scenario, _ = sampled("two-mass-spring")
     scenario = scenario.replace({"controller": lambda t, q, v: [0.0]})
     with pytest.raises(InputError, match=r"cannot go to C, which calls no Python: 'FunctionLaw'"):
-        CLibrary(scenario, Runtime(scenario))
+        CLibrary(scenario, Runtime(scenario).exported_step)
     with pytest.raises(InputError, match="target must be host or one of aarch64, x86-64"):
-        CLibrary(scenario, Runtime(scenario), target="arm")
+        CLibrary(scenario, Runtime(scenario).exported_step, target="arm")
 
 
 def test_the_command_writes_what_it_names(tmp_path, capsys):
@@ -375,7 +395,7 @@ def _state_goes_to_another_unit(folder, path, wanted, result):
 
 @pytest.mark.slow
 def test_a_law_without_memory_left_is_a_status(tmp_path, monkeypatch):
-    monkeypatch.setattr(controller_module, "ARENA_BYTES", 256)
+    monkeypatch.setattr(step_module, "ARENA_BYTES", 256)
     done = exported(tmp_path, "coordinated-arms-squeeze")
     assert not done.is_good
     assert str(done.replay).startswith("60 ticks: some have no inputs, the first at 0 s; ")

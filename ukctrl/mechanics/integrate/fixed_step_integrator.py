@@ -60,8 +60,9 @@ class FixedStepIntegrator(Integrator):
         sizes = len(system.arrays.q), len(system.arrays.v), len(system.arrays.memory)
         order, lines = ORDERS[method], self.correction_steps.lines
         self._fixed = fixed_stepper(STAGES[method], order, float(step), sizes, lines)
-        self._blind = self._fixed._replace(doubling=step_doubling(order, *sizes))
-        self._blind.doubling.counts[NEXT_CHECKED] = np.iinfo(np.int64).max
+        self.without_estimates = self._fixed._replace(doubling=step_doubling(order, *sizes))
+        """The method, which halves no step to tell its error."""
+        self.without_estimates.doubling.counts[NEXT_CHECKED] = np.iinfo(np.int64).max
 
     @property
     def step_doubling_error(self) -> tuple[float, float]:
@@ -110,7 +111,7 @@ class FixedStepIntegrator(Integrator):
         port.q[:], port.v[:] = self.correction(float(port.clock[0]), port.q.copy(), port.v.copy())
 
     def _step(self, t: float, state: IntegratorState, h: float) -> IntegratorState:
-        return self._steps(t, state, h, 1, self._blind)[0]
+        return self._steps(t, state, h, 1, self.without_estimates)[0]
 
     def _steps(
         self, t: float, state: IntegratorState, h: float, count: int, fixed: FixedStepper

@@ -1,4 +1,4 @@
-"""A designed controller as a C library: a header, object code, and what builds and checks it."""
+"""A controller or a plant as a C library: a header, object code, and what builds and checks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from ukctrl.core.files.output_folders import remove_file
 from ukctrl.core.jit.linked_module import Target, object_code
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.robot.joint_layout import identifier
-from ukctrl.simulation.export.controller_module import OK, POLICIES, ControllerModule
-from ukctrl.simulation.export.runtime import Replay, Runtime
+from ukctrl.simulation.export.exported_step import ExportedStep
+from ukctrl.simulation.export.runtime import Replay
+from ukctrl.simulation.export.step_module import OK, POLICIES, StepModule
 from ukctrl.simulation.result.atomic_files import write_atomically
 from ukctrl.simulation.scenario import Scenario
 
@@ -37,15 +38,15 @@ RUNS_HERE = ("host", "x86-64", "x86-64-v3")
 
 @final
 class CLibrary:
-    """Object code of a controller, with all that a C program needs to call it.
+    """Object code of a controller or a plant, with all that a C program needs to call it.
 
     Args:
-        scenario: What it was designed on.
-        runtime: The controller.
+        scenario: What it is of.
+        step: What one call does.
         target: The processor: ``host``, or a name of `TARGETS`.
         fast: Whether arithmetic may be reordered, so that bits may differ from those of a run.
-        on_refusal: What a tick that is refused leaves as inputs: those before (``hold``), or
-            ``zero``.
+        on_refusal: What a step that is refused leaves as outputs: those before (``hold``),
+            ``zero``, or what brakes the motors (``damped``).
 
     Raises:
         InputError: A part of the law or the robot is Python's, or there is no such target.
@@ -54,43 +55,57 @@ class CLibrary:
     def __init__(
         self,
         scenario: Scenario,
-        runtime: Runtime,
+        step: ExportedStep,
         *,
         target: str = "host",
         fast: bool = False,
         on_refusal: str = "hold",
     ) -> None:
         if on_refusal not in POLICIES:
-            raise InputError(f"on_refusal must be {' or '.join(POLICIES)}; got '{on_refusal}'.")
+            raise InputError(
+                f"on_refusal must be one of {', '.join(POLICIES)}; got '{on_refusal}'."
+            )
+        if on_refusal == "damped" and step.braking is None:
+            raise InputError(
+                "on_refusal = 'damped' needs a controller of motors that always push along the "
+                "same velocities; choose 'hold' or 'zero'."
+            )
         processor = Target.named(target)
-        self.name = identifier(scenario.name or runtime.robot.name).lower()
-        self._scenario, self._runtime = scenario, runtime
+        self.name = identifier(scenario.name or "unnamed").lower()
+        if step.subject == "plant":  # beside its controller in one program
+            self.name += "_plant"
+        self.step, self._scenario = step, scenario
         self._target, self._fast, self._policy = target, fast, on_refusal
-        runtime.restart()
-        module = ControllerModule(self.name, runtime.tick, on_refusal)
+        module = StepModule(self.name, step, on_refusal)
         if module.python_steps:
             raise InputError(
-                f"the controller of '{scenario.name}' cannot go to C, which calls no Python: "
+                f"the {step.subject} of '{scenario.name}' cannot go to C, which calls no Python: "
                 f"{quoted(module.python_steps)} of it {_is(module.python_steps)} Python's."
             )
         self.messages = module.messages
         self.state_bytes = module.layout.size
         self.code = object_code(module.linked(), processor, fast=fast)
+        self.sizes = tuple(
+            sum(len(port.array) for port in ports) for ports in (step.inputs, step.outputs)
+        )
+        """How many numbers go in and come out."""
 
     def write(self, folder: Path, rows: Matrix) -> dict[str, str]:
         """Write all files; return what each is, by its name.
 
         Args:
             folder: Where.
-            rows: Ticks to check: time, ``q``, ``v``, the contacts' modes and ``u``.
+            rows: Ticks to check: time, inputs, the contacts' modes and outputs.
         """
         name = self.name
         texts = {
             f"{name}.h": (self.header(), "the interface: three functions and their units"),
             "CMakeLists.txt": (self.filled(CMAKE), "builds the library and check; find_package"),
             "check.c": (self.filled(CHECK), "a program that compares the ticks of check.bin"),
-            "controller.py": (self.filled(PYTHON), "the library in Python, with NumPy alone"),
         }
+        if self.step.subject == "controller":
+            python = self.filled(PYTHON), "the library in Python, with NumPy alone"
+            texts["controller.py"] = python
         write_atomically(folder / f"{name}.o", self.code)
         write_atomically(folder / "check.bin", rows.astype("<f8").tobytes())
         for file, (text, _) in texts.items():
@@ -127,20 +142,22 @@ class CLibrary:
                 f"the ticks were not compared: this machine cannot run a library for "
                 f"{self._target}, or has no linker. The program check does that where it runs."
             )
-        controller = LoadedLibrary(folder / f"lib{self.name}.so", self.name, self.state_bytes)
-        nq, nv, nc = (len(x) for x in self._names)
+        sizes = [len(port.array) for port in self.step.inputs]
+        outputs = [np.zeros(len(port.array)) for port in self.step.outputs]
+        path, n_arrays = folder / f"lib{self.name}.so", len(sizes) + len(outputs)
+        library = LoadedLibrary(path, self.name, self.state_bytes, n_arrays)
         worst, at, spent, refused = 0.0, float("nan"), list[float](), list[tuple[float, int]]()
-        u = np.zeros(len(self._runtime.inputs))
         for row in np.ascontiguousarray(rows):
-            q, v, modes, wanted = np.split(row[1:], np.cumsum([nq, nv, nc]))
-            if nc:
-                controller.contacts(modes)
+            ends = np.cumsum([*sizes, self._n_contacts])
+            *inputs, modes, wanted = np.split(row[1:], ends)
+            if len(modes):
+                library.contacts(modes)
             began = time.perf_counter()
-            status = controller.step(float(row[0]), q, v, u)
+            status = library.step(float(row[0]), *inputs, *outputs)
             spent.append(time.perf_counter() - began)
             if status != OK:
                 refused.append((float(row[0]), status))
-            apart = np.inf if status != OK else max_abs(u - wanted)
+            apart = np.inf if status != OK else max_abs(np.concatenate(outputs) - wanted)
             if not apart <= worst:
                 worst, at = apart, float(row[0])
         mean = 1e6 * float(np.mean(spent[1:] or spent or [0.0]))
@@ -149,21 +166,22 @@ class CLibrary:
             t, status = refused[0]
             note = (
                 f"{len(refused)} ticks are refused, the first at t = {t:.4g} s: "
-                f"{self.messages[status]}. A library has no LAPACK, which this law comes to."
+                f"{self.messages[status]}. The run asks Python there, which a library has not."
             )
-        return Replay(len(rows), worst, at, mean), note
+        compared = "input" if self.step.subject == "controller" else "state"
+        return Replay(len(rows), worst, at, mean, compared), note
 
     @property
-    def _names(self) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-        return self._runtime.coordinates, self._runtime.dofs, self._runtime.contacts
+    def _n_contacts(self) -> int:
+        return len(self.step.contacts)
 
     @property
     def _is_exact(self) -> bool:
         return self._target == "host" and not self._fast
 
     def tolerance(self, rows: Matrix) -> float:
-        """Return by how much inputs may differ from those of ticks [N m, N]."""
-        largest = float(np.abs(rows[:, -len(self._runtime.inputs) :]).max(initial=0.0))
+        """Return by how much outputs may differ from those of ticks."""
+        largest = float(np.abs(rows[:, -self.sizes[1] :]).max(initial=0.0))
         return 0.0 if self._is_exact else TOLERANCE * largest
 
     @property
@@ -179,64 +197,78 @@ class CLibrary:
 
     @property
     def first_output(self) -> int:
-        """Number of the first input of the robot among `variables`, from 1."""
-        return 1 + sum(map(len, self._names))
+        """Number of the first output among `variables`, from 1."""
+        return 1 + self.sizes[0] + self._n_contacts
 
-    def variables(self) -> list[tuple[str, str, str]]:
-        """Return names, units, and whether it is an input or an output, of all that a tick has."""
-        structure, actuation = self._runtime.robot.structure, self._runtime.robot.actuation
-        q, v, contacts = self._names
-        lists = {
-            "q": zip(q, structure.coordinate_units, strict=True),
-            "v": zip(v, structure.dof_units, strict=True),
-            "contact": ((name, "") for name in contacts),
-            "u": zip(actuation.names, actuation.units, strict=True),
-        }
-        return [
-            (f"{key}.{name}", unit, "output" if key == "u" else "input")
-            for key, entries in lists.items()
-            for name, unit in entries
-        ]
+    def variables(self) -> list[Variable]:
+        """Return all that a step takes and gives, in this order."""
+        step = self.step
+        contacts = [Variable(f"contact.{name}", "", "input", 2.0) for name in step.contacts]
+        inputs, outputs = (
+            [
+                Variable(f"{port.symbol}.{name}", unit, kind, float(value))
+                for port in ports
+                for name, unit, value in zip(port.names, port.units, port.array, strict=True)
+            ]
+            for ports, kind in ((step.inputs, "input"), (step.outputs, "output"))
+        )
+        return [*inputs, *contacts, *outputs]
 
     def header(self) -> str:
         """Return the text of the header."""
-        meanings = {
-            "q": "measured configuration",
-            "v": "measured velocity",
-            "contact": f"what contacts do, for {self.name}_contacts",
-            "u": "inputs to hold until the next tick",
-        }
+        inputs, outputs, contacts = self.step.inputs, self.step.outputs, self.step.contacts
+        entries = [(port.symbol, port.meaning, port.names, port.units) for port in inputs]
+        if contacts:
+            meaning = f"what contacts do, for {self.name}_contacts"
+            entries.append(("contact", meaning, contacts, ("",) * len(contacts)))
+        entries += [(port.symbol, port.meaning, port.names, port.units) for port in outputs]
         lines = list[str]()
-        for key, words in meanings.items():
-            entries = [
-                f"{name.removeprefix(f'{key}.')} [{unit}]" if unit else name.removeprefix(f"{key}.")
-                for name, unit, _ in self.variables()
-                if name.startswith(f"{key}.")
-            ]
-            if not entries:
-                continue
-            text = in_comment(", ".join(entries))
-            lines += textwrap.wrap(f"{key}[{len(entries)}]  {words}: {text}", 92,
-                                   initial_indent="   ", subsequent_indent="         ")  # fmt: skip
+        for symbol, meaning, names, units in entries:
+            named = (
+                f"{name} [{unit}]" if unit else name
+                for name, unit in zip(names, units, strict=True)
+            )
+            text = f"{symbol}[{len(names)}]  {meaning}: {in_comment(', '.join(named))}"
+            lines += textwrap.wrap(text, 92, initial_indent="   ", subsequent_indent="         ")
         return self.filled(HEADER, order="\n".join(lines))
 
     def filled(self, template: str, **more: str) -> str:
         """Return a text with what this controller is in the places of names between @."""
-        nq, nv, nc = (len(x) for x in self._names)
-        leaves = {"hold": "that of the last tick with status 0", "zero": "zeros"}[self._policy]
+        step, (n_in, n_out), nc = self.step, self.sizes, self._n_contacts
+        ports = *step.inputs, *step.outputs
+        last = "the step" if step.subject == "plant" else "the tick"
+        leaves = {
+            "hold": f"that of {last} before with status 0",
+            "zero": "zeros",
+            "damped": "what brakes each motor, -D v",
+        }[self._policy]
+        names = {port.symbol: repr(tuple(port.names)) for port in ports}
         values = {
             "NAME": self.name.upper(), "name": self.name, "version": version("ukctrl"),
             "title": in_comment(f"'{self._scenario.title}'"), "target": self._target,
-            "period": f"{self._scenario.timing.control:g}", "leaves": leaves,
-            "nq": str(nq), "nv": str(nv), "nu": str(len(self._runtime.inputs)), "nc": str(nc),
+            "subject": step.subject, "period": f"{self.period:g}", "leaves": leaves,
+            "n_in": str(n_in), "n_out": str(n_out), "nc": str(nc),
+            "call": ", ".join(port.symbol for port in ports),
+            "results": " and ".join(port.symbol for port in step.outputs),
+            "parameters": ", ".join(
+                [f"const double *{port.symbol}" for port in step.inputs]
+                + [f"double *{port.symbol}" for port in step.outputs]
+            ),
+            "sizes": "\n".join(
+                f"#define {self.name.upper()}_{port.symbol.upper()} {len(port.array)}"
+                for port in ports
+            ),
+            "row_call": self._places("row + 1", "out"),
+            "unit_call": self._places("unit->value + 1", f"unit->value + {self.first_output}"),
+            "starts": ", ".join(
+                f"{one.start if one.is_start else 0.0!r}" for one in self.variables()
+            ),
             "words": str(-(-self.state_bytes // 8)),
             "statuses": "\n".join(f"   {k:3d}  {text}" for k, text in enumerate(self.messages)),
             "messages": ",\n".join(f'    "{text}"' for text in self.messages),
             "tolerance": "0.0" if self._is_exact else f"{TOLERANCE:g}",
-            "coordinates": repr(tuple(self._runtime.coordinates)),
-            "velocities": repr(tuple(self._runtime.dofs)),
-            "inputs": repr(tuple(self._runtime.inputs)),
-            "contact_names": repr(tuple(self._runtime.contacts)),
+            "coordinates": names["q"], "velocities": names["v"], "inputs": names["u"],
+            "contact_names": repr(tuple(step.contacts)),
             **more,
         }  # fmt: skip
 
@@ -248,15 +280,42 @@ class CLibrary:
         values["set_contacts"] = fill(SET_CONTACTS) if nc else ""
         return fill(template)
 
+    def _places(self, inputs: str, outputs: str) -> str:
+        """Return the arguments of a call in C, where all inputs follow each other, and outputs."""
+        texts = list[str]()
+        for base, ports in ((inputs, self.step.inputs), (outputs, self.step.outputs)):
+            at = 0
+            for port in ports:
+                texts.append(f"{base} + {at}" if at else base)
+                at += len(port.array)
+        return ", ".join(texts)
+
+
+class Variable(NamedTuple):
+    """What a step takes or gives, one number of it."""
+
+    name: str
+    unit: str
+    kind: str
+    """input or output."""
+    start: float
+
+    @property
+    def is_start(self) -> bool:
+        """Whether it begins as it is: contacts, and the state of a plant."""
+        return self.name.startswith("contact.") or (
+            self.kind == "output" and not self.name.startswith("u.")
+        )
+
 
 @final
 class LoadedLibrary:
     """The shared library of a controller, in this process."""
 
-    def __init__(self, path: AnyPath, name: str, state_bytes: int) -> None:
+    def __init__(self, path: AnyPath, name: str, state_bytes: int, n_arrays: int = 3) -> None:
         library: Any = ctypes.CDLL(str(Path(path).resolve()))
-        self._step, self._contacts = library[f"{name}_step"], None
-        self._step.argtypes = [ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 3]
+        self._step = library[f"{name}_step"]
+        self._step.argtypes = [ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * n_arrays]
         self._state = (ctypes.c_double * -(-state_bytes // 8))()
         self._library, self._name = library, name
         library[f"{name}_init"](ctypes.byref(self._state))
@@ -266,9 +325,9 @@ class LoadedLibrary:
         felt = (ctypes.c_int * len(modes))(*modes.astype(int).tolist())
         self._library[f"{self._name}_contacts"](ctypes.byref(self._state), felt)
 
-    def step(self, t: float, q: Vector, v: Vector, u: Vector) -> int:
-        """Write the inputs of a tick; return its status."""
-        pointers = (array.ctypes.data for array in (q, v, u))
+    def step(self, t: float, *arrays: Vector) -> int:
+        """Read the inputs of a step and write its outputs; return its status."""
+        pointers = (array.ctypes.data for array in arrays)
         status: int = self._step(ctypes.byref(self._state), t, *pointers)
         return status
 
@@ -297,32 +356,30 @@ def _is(names: Sequence[str]) -> str:
 
 CONTACTS = """
 /* Tell what the contacts do, before a step: 0 open, 1 slides, 2 sticks (all, after init). */
-void @name@_contacts(@name@_t *controller, const int contacts[@NAME@_CONTACTS]);
+void @name@_contacts(@name@_t *@subject@, const int contacts[@NAME@_CONTACTS]);
 """
 SET_CONTACTS = """
-        for (i = 0; i < @nc@; i++) contacts[i] = (int)row[1 + @nq@ + @nv@ + i];
+        for (i = 0; i < @nc@; i++) contacts[i] = (int)row[1 + @n_in@ + i];
         @name@_contacts(&controller, contacts);"""
 HEADER = """\
-/* The controller of @title@, made by ukctrl @version@ for @target@.
+/* The @subject@ of @title@, made by ukctrl @version@ for @target@.
 
-   @name@_t controller;             the caller's memory; any number of them
-   @name@_init(&controller);        at the start of the task, and to begin it again
-   @name@_step(&controller, t, q, v, u);        every @period@ s; returns a status
+   @name@_t @subject@;             the caller's memory; any number of them
+   @name@_init(&@subject@);        at the start of the task, and to begin it again
+   @name@_step(&@subject@, t, @call@);        every @period@ s; returns a status
 
    t     time since the start of the task [s], which grows from call to call
 @order@
 
-   No call asks for memory, locks, waits or reads a file. Two threads may step two controllers. A
-   step whose status is not 0 has left the controller as it was, and in u @leaves@:
+   No call asks for memory, locks, waits or reads a file. Two threads may step two of them. A step
+   whose status is not 0 has left the @subject@ as it was, and in @results@ @leaves@:
 @statuses@
 */
 #ifndef @NAME@_H
 #define @NAME@_H
 
 #define @NAME@_PERIOD @period@
-#define @NAME@_Q @nq@
-#define @NAME@_V @nv@
-#define @NAME@_U @nu@
+@sizes@
 #define @NAME@_CONTACTS @nc@
 
 #ifdef __cplusplus
@@ -331,9 +388,9 @@ extern "C" {
 
 typedef struct { double memory[@words@]; } @name@_t;
 
-void @name@_init(@name@_t *controller);
-void @name@_moved(@name@_t *controller);    /* after its memory was copied elsewhere */
-int @name@_step(@name@_t *controller, double t, const double *q, const double *v, double *u);
+void @name@_init(@name@_t *@subject@);
+void @name@_moved(@name@_t *@subject@);    /* after its memory was copied elsewhere */
+int @name@_step(@name@_t *@subject@, double t, @parameters@);
 @contacts@
 static inline const char *@name@_message(int status)
 {
@@ -372,7 +429,7 @@ install(FILES @name@.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT @name@-targets FILE @name@-config.cmake DESTINATION ${package})
 """
 CHECK = """\
-/* Steps the controller through the ticks of a run, and compares its inputs.
+/* Steps the @subject@ through a run, and compares @results@.
 
    cc -O2 check.c @name@.o -lm -o check && ./check [check.bin]                              */
 #define _POSIX_C_SOURCE 199309L
@@ -384,7 +441,7 @@ CHECK = """\
 
 #include "@name@.h"
 
-enum { WIDTH = 1 + @nq@ + @nv@ + @nc@ + @nu@, ROUNDS = 20 };
+enum { WIDTH = 1 + @n_in@ + @nc@ + @n_out@, ROUNDS = 20 };
 
 static double now(void)
 {
@@ -402,8 +459,8 @@ static int compare(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     static @name@_t controller;
-    const double tolerance = @tolerance@; /* in parts of the largest input; 0: of the same bits */
-    double u[@nu@], row[WIDTH], *rows, *times, worst = 0.0, largest = 0.0;
+    const double tolerance = @tolerance@; /* in parts of the largest; 0: of the same bits */
+    double out[@n_out@], row[WIDTH], *rows, *times, worst = 0.0, largest = 0.0;
     size_t ticks = 0, room = 1024, k, differ = 0, refused = 0;
     int round, i, status = 0;
 #if @NAME@_CONTACTS
@@ -431,17 +488,17 @@ int main(int argc, char **argv)
     for (round = 0; round < ROUNDS; round++) {
         @name@_init(&controller);
         for (k = 0; k < ticks; k++) {
-            const double *wanted = rows + WIDTH * (k + 1) - @nu@;
+            const double *wanted = rows + WIDTH * (k + 1) - @n_out@;
             double began;
             memcpy(row, rows + WIDTH * k, sizeof row);@set_contacts@
             began = now();
-            status = @name@_step(&controller, row[0], row + 1, row + 1 + @nq@, u);
+            status = @name@_step(&controller, row[0], @row_call@);
             times[ticks * (size_t)round + k] = now() - began;
             if (round) continue;
             refused += status != 0;
-            differ += memcmp(u, wanted, sizeof u) != 0;
-            for (i = 0; i < @nu@; i++) {
-                worst = fmax(worst, fabs(u[i] - wanted[i]));
+            differ += memcmp(out, wanted, sizeof out) != 0;
+            for (i = 0; i < @n_out@; i++) {
+                worst = fmax(worst, fabs(out[i] - wanted[i]));
                 largest = fmax(largest, fabs(wanted[i]));
             }
         }

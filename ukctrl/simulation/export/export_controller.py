@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.output_folders import remove_file
 from ukctrl.simulation.effects.effect import kind_of
+from ukctrl.simulation.export.exported_step import ExportedStep
+from ukctrl.simulation.export.plant_step import plant_rows, plant_step
 from ukctrl.simulation.export.robot_files import FOLDER, copy_robot_files
 from ukctrl.simulation.export.ros_trajectory import driven_joints, joint_trajectory
 from ukctrl.simulation.export.runtime import Replay, Runtime, replay
@@ -73,6 +75,8 @@ def column_units(labels: Labels) -> dict[str, str]:
     return units
 
 
+ExportedPart = Literal["controller", "plant"]
+"""What of a loop is handed over."""
 POINT_SECONDS = 0.01
 """Time between the points of a joint trajectory, unless asked otherwise [s]: drives interpolate."""
 
@@ -170,33 +174,33 @@ def export_c_library(
     result: Result,
     folder: AnyPath,
     *,
+    part: ExportedPart = "controller",
     target: str = "host",
     fast: bool = False,
     on_refusal: str = "hold",
 ) -> ExportedController:
-    """Write a controller as a C library, which needs the C library's mathematics alone.
+    """Write a part of a loop as a C library, which needs the C library's mathematics alone.
 
     Args:
         scenario: What was run; with a sampled controller, and one output sample a tick.
         result: Its run.
         folder: Where to write; made when it does not exist.
+        part: The controller, or the plant: the true robot, in steps of a fixed length.
         target: The processor: ``host``, ``x86-64``, ``x86-64-v3`` or ``aarch64``.
         fast: Whether arithmetic may be reordered, so that bits may differ from those of a run.
-        on_refusal: What a tick that is refused leaves as inputs: those before (``hold``), or
-            ``zero``.
+        on_refusal: What a tick that is refused leaves as inputs: those before (``hold``),
+            ``zero``, or what brakes the motors (``damped``).
 
     Raises:
-        InputError: As of `export_controller`; or a part of the law or the robot is Python's.
+        InputError: As of `export_controller` or `plant_step`; or a part of the law or the robot is
+            Python's.
     """
     from ukctrl.simulation.export.c_library import CLibrary
 
-    runtime, folder = runtime_to_export(scenario, result), Path(folder)
-    library = CLibrary(scenario, runtime, target=target, fast=fast, on_refusal=on_refusal)
-    rows = tick_rows(result, runtime)
-    with output_folder("the controller", folder):
-        write_atomically(folder / "controller.toml", _card(scenario).encode())
-        files = {"controller.toml": "the controller and its gains, for --controller"}
-        files |= library.write(folder, rows)
+    (step, rows), folder = _step_and_rows(scenario, result, part), Path(folder)
+    library = CLibrary(scenario, step, target=target, fast=fast, on_refusal=on_refusal)
+    with output_folder(f"the {part}", folder):
+        files = _write_card(scenario, part, folder) | library.write(folder, rows)
         comparison, note = library.replay(folder, rows)
     notes = [note] * bool(note) + _run_notes(result)
     tolerance = library.tolerance(rows)
@@ -208,16 +212,18 @@ def export_fmu(
     result: Result,
     folder: AnyPath,
     *,
+    part: ExportedPart = "controller",
     fmi: int = 3,
     fast: bool = False,
     on_refusal: str = "hold",
 ) -> ExportedController:
-    """Write a controller as a functional mock-up unit for co-simulation, ``NAME.fmu``.
+    """Write a part of a loop as a functional mock-up unit for co-simulation, ``NAME.fmu``.
 
     Args:
         scenario: What was run, as for `export_c_library`.
         result: Its run.
         folder: Where to write; made when it does not exist.
+        part: As of `export_c_library`.
         fmi: Version of FMI, 2 or 3.
         fast: As of `export_c_library`.
         on_refusal: As of `export_c_library`.
@@ -228,23 +234,39 @@ def export_fmu(
     from ukctrl.simulation.export.c_library import CLibrary
     from ukctrl.simulation.export.fmu import functional_mockup_unit
 
-    runtime, folder = runtime_to_export(scenario, result), Path(folder)
+    (step, rows), folder = _step_and_rows(scenario, result, part), Path(folder)
     # units are made for this machine's family, and not for this very processor
-    library = CLibrary(scenario, runtime, target="x86-64", fast=fast, on_refusal=on_refusal)
-    content, rows = functional_mockup_unit(library, fmi), tick_rows(result, runtime)
+    library = CLibrary(scenario, step, target="x86-64", fast=fast, on_refusal=on_refusal)
+    content = functional_mockup_unit(library, fmi)
     with tempfile.TemporaryDirectory() as place:
         library.write(Path(place), rows)
         comparison, note = library.replay(Path(place), rows)
-    with output_folder("the controller", folder):
-        write_atomically(folder / "controller.toml", _card(scenario).encode())
+    with output_folder(f"the {part}", folder):
+        files = _write_card(scenario, part, folder)
         write_atomically(folder / f"{library.name}.fmu", content)
-    files = {
-        "controller.toml": "the controller and its gains, for --controller",
-        f"{library.name}.fmu": f"for co-simulation by FMI {fmi}.0, {len(content) // 1000} kB",
-    }
+    files[f"{library.name}.fmu"] = f"for co-simulation by FMI {fmi}.0, {len(content) // 1000} kB"
     notes = [note] * bool(note) + _run_notes(result)
     tolerance = library.tolerance(rows)
     return ExportedController(folder, files, comparison, tuple(notes), tolerance)
+
+
+def _step_and_rows(
+    scenario: Scenario, result: Result, part: ExportedPart
+) -> tuple[ExportedStep, Matrix]:
+    """Return what is handed over, and what a run says that it does."""
+    if part == "plant":
+        return plant_step(scenario), plant_rows(result)
+    runtime = runtime_to_export(scenario, result)
+    runtime.restart()
+    return runtime.exported_step, tick_rows(result, runtime)
+
+
+def _write_card(scenario: Scenario, part: ExportedPart, folder: Path) -> dict[str, str]:
+    """Write the card of a controller; return what each file is."""
+    if part == "plant":
+        return {}
+    write_atomically(folder / "controller.toml", _card(scenario).encode())
+    return {"controller.toml": "the controller and its gains, for --controller"}
 
 
 def tick_rows(result: Result, runtime: Runtime) -> Matrix:

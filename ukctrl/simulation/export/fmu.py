@@ -1,7 +1,7 @@
-"""A C library of a controller as a functional mock-up unit, for co-simulation by FMI 3.0 or 2.0.
+"""A C library as a functional mock-up unit, for co-simulation by FMI 3.0 or 2.0.
 
-Its step is the control period; inputs are ``q`` and ``v`` as measured at its begin, outputs the
-inputs of the robot until its end.
+Its step is the control period. A controller reads ``q`` and ``v`` as measured at its begin, and
+gives the inputs of the robot until its end; a plant reads those, and gives ``q`` and ``v`` then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def functional_mockup_unit(library: CLibrary, fmi: int = 3) -> bytes:
     """Return a unit as the content of its file.
 
     Args:
-        library: The controller.
+        library: The controller or plant.
         fmi: Version of FMI, 2 or 3.
 
     Raises:
@@ -74,7 +74,7 @@ def _sources(library: CLibrary, fmi: int, token: str) -> dict[str, bytes]:
 def _description(library: CLibrary, fmi: int, token: str) -> str:
     """Return the model description: variables with units, and what a master may do."""
     named = library.variables()
-    units = dict.fromkeys(unit for _, unit, _ in named if unit in BASE_UNITS)
+    units = dict.fromkeys(one.unit for one in named if one.unit in BASE_UNITS)
     exponents = {
         unit: " ".join(f'{base}="{power}"' for base, power in BASE_UNITS[unit].items())
         for unit in units
@@ -84,13 +84,14 @@ def _description(library: CLibrary, fmi: int, token: str) -> str:
         for unit, text in exponents.items()
     )
     lines = []
-    for reference, (name, unit, kind) in enumerate(named, 1):
+    for reference, (name, unit, kind, value) in enumerate(named, 1):
         common = (
             f'name={quoteattr(name)} valueReference="{reference}" causality="{kind}" '
             f'variability="{"discrete" if kind == "output" else "continuous"}"'
         )
         has_unit = f" unit={quoteattr(unit)}" if unit in BASE_UNITS else ""
-        start = f' start="{2 * name.startswith("contact.")}"' if kind == "input" else ""
+        begin = value if name.startswith("contact.") else 0.0
+        start = f' start="{begin:g}"' if kind == "input" else ""
         initial = ' initial="calculated"' if kind == "output" else ""
         if fmi == 3:
             lines.append(f"    <Float64 {common}{initial}{has_unit}{start}/>")
@@ -144,20 +145,20 @@ COMMON = r"""
 
 #define API __attribute__((visibility("default")))
 enum { STATUS_OK = 0, STATUS_DISCARD = 2, STATUS_ERROR = 3, FIRST_OUTPUT = @first_output@ };
-enum { VARIABLES = @nq@ + @nv@ + @nc@ + @nu@ };
+enum { VARIABLES = @n_in@ + @nc@ + @n_out@ };
+static const double STARTS[VARIABLES] = { @starts@ };
 #define UNUSED(x) (void)(x)
 
 typedef struct {
-    @name@_t controller;
+    @name@_t stepped;
     double value[1 + VARIABLES]; /* by value reference; the first is the time */
 } Unit;
 
 static void unit_begin(Unit *unit)
 {
-    int i;
     memset(unit, 0, sizeof *unit);
-    for (i = 0; i < @nc@; i++) unit->value[1 + @nq@ + @nv@ + i] = 2.0;
-    @name@_init(&unit->controller);
+    memcpy(unit->value + 1, STARTS, sizeof STARTS);
+    @name@_init(&unit->stepped);
 }
 
 static Unit *unit_new(void)
@@ -189,17 +190,16 @@ static int unit_set(Unit *unit, const unsigned *where, size_t count, const doubl
 
 static int unit_step(Unit *unit, double t, double h)
 {
-    const double *q = unit->value + 1, *v = q + @nq@;
     int status;
     if (fabs(h - @NAME@_PERIOD) > 1e-9 * @NAME@_PERIOD) return STATUS_ERROR;
 #if @NAME@_CONTACTS
     {
         int contacts[@NAME@_CONTACTS], i;
-        for (i = 0; i < @nc@; i++) contacts[i] = (int)v[@nv@ + i];
-        @name@_contacts(&unit->controller, contacts);
+        for (i = 0; i < @nc@; i++) contacts[i] = (int)unit->value[1 + @n_in@ + i];
+        @name@_contacts(&unit->stepped, contacts);
     }
 #endif
-    status = @name@_step(&unit->controller, t, q, v, unit->value + FIRST_OUTPUT);
+    status = @name@_step(&unit->stepped, t, @unit_call@);
     unit->value[0] = t + h;
     return status ? STATUS_ERROR : STATUS_OK;
 }
@@ -215,7 +215,7 @@ static int state_get(void *unit, void **state)
 static int state_set(void *unit, void *state)
 {
     memcpy(unit, state, sizeof(Unit));
-    @name@_moved(&((Unit *)unit)->controller);
+    @name@_moved(&((Unit *)unit)->stepped);
     return STATUS_OK;
 }
 

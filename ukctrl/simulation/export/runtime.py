@@ -7,16 +7,16 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.control.command import Command
-from ukctrl.control.state_evaluator import StateEvaluator
+from ukctrl.control.state_evaluator import StateEvaluator, take_state
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arguments import argument_error, expect
-from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.core.message_text import quote_text
@@ -24,32 +24,17 @@ from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, STICKING, USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Snapshot
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.law_checks import LawChecks
 from ukctrl.simulation.assemble.right_hand_side import advance_memory, command_steps, copy_leading
 from ukctrl.simulation.assemble.start_law import planned_start
 from ukctrl.simulation.events.event_schedule import TIME_RTOL
+from ukctrl.simulation.export.exported_step import Braking, ExportedStep, Port
 from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 
-
-class Tick(NamedTuple):
-    """A tick of a controller: what runs at a state, and where its answer is."""
-
-    steps: KernelSequence
-    snapshot: Snapshot
-    """Whose state the steps read."""
-    u: Vector
-    modes: tuple[Matrix, ...]
-    """What contacts do, of each robot of the law."""
-    sticking: Vector
-    """What a contact does that sticks: without friction it slides."""
-
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """How a state is judged, and where it is written."""
-        s = self.snapshot
-        return s.robot.structure.manifold_table, s.clock, s.q, s.v
+BRAKING_TIME = 0.1
+"""In so many seconds motors brake to a third of their speeds, and never in less than two periods
+for each of them: all together stay stable."""
 
 
 @final
@@ -104,6 +89,7 @@ class Runtime:
         self.contacts = self._contact_models[0].names if self._contact_models else ()
         """Names of the contacts that only push, of which `step` can be told."""
         self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
+        self._dynamics = dynamics
         self._memory, self._rate = np.zeros((2, len(law.memory)))
         self._clock = np.zeros(1)
         self._answers = LawChecks(scenario.controller, law, robot.nu)
@@ -182,17 +168,45 @@ class Runtime:
             model.copy_modes(dict(zip(self.contacts, states, strict=True)))
 
     @property
-    def tick(self) -> Tick:
+    def exported_step(self) -> ExportedStep:
         """What a step runs, for those who run it elsewhere."""
-        models = self._contact_models
+        s, models, robot = self._s, self._contact_models, self.robot
         mu = models[0].mu if models else np.zeros(0)
-        return Tick(
-            steps=self._steps,
-            snapshot=self._s,
-            u=self._tick.u,
-            modes=tuple(model.mode for model in models),
-            sticking=np.where(mu > 0.0, STICKING, SLIDING),
-        )
+        structure, actuation = robot.structure, robot.actuation
+        q, v = structure.coordinate_units, structure.dof_units
+        return ExportedStep(
+            "controller",
+            self._steps,
+            take_state,
+            (structure.manifold_table, s.clock, s.q, s.v),
+            (
+                Port("q", "measured configuration", self.coordinates, q, s.q),
+                Port("v", "measured velocity", self.dofs, v, s.v),
+            ),
+            (
+                Port("u", "inputs to hold until the next tick", self.inputs, actuation.units,
+                     self._tick.u),
+            ),
+            "the state is refused: q or v is not finite, or a rotation is not of unit length",
+            self._braking(),
+            self.contacts,
+            tuple(model.mode for model in models),
+            tuple(np.where(mu > 0.0, STICKING, SLIDING).tolist()),
+        )  # fmt: skip
+
+    def _braking(self) -> Braking | None:
+        """Return how motors brake, by the inertia that each feels at the start."""
+        robot, period = self.robot, self.scenario.timing.control or 0.0
+        # a motor that pushes elsewhere at another state would not brake there
+        if robot.actuation.varies:
+            return None
+        self._dynamics.move(self.t, self.q, self.v)
+        s, time_constant = self._s, max(BRAKING_TIME, 2.0 * robot.nu * period)
+        mobility = np.einsum("ik,ik->k", s.B, self._dynamics.G)
+        with np.errstate(divide="ignore"):
+            damping = np.where(mobility > 0.0, 1.0 / (mobility * time_constant), 0.0)
+        low, high = robot.input_bounds(np.zeros(robot.nu))
+        return Braking(damping[:, None] * s.B.T, low, high)
 
     @property
     def memory(self) -> Array:
@@ -254,6 +268,8 @@ class Replay(NamedTuple):
     """When [s]."""
     mean_us: float
     """Mean time of a step, by the wall, but for the first, which may compile [us]."""
+    compared: str = "input"
+    """What was compared: each input of a tick, or each state at the end of one."""
 
     @property
     def identical(self) -> bool:
@@ -265,11 +281,11 @@ class Replay(NamedTuple):
         if not self.ticks:
             return "0 ticks: the table has none, and nothing was compared."
         if self.identical:
-            agreement = "every input is the simulated one, bit for bit"
+            agreement = f"every {self.compared} is the simulated one, bit for bit"
         elif math.isinf(self.worst):
-            agreement = f"some have no inputs, the first at {self.at:g} s"
+            agreement = f"some have no {self.compared}s, the first at {self.at:g} s"
         else:
-            agreement = f"inputs differ by {self.worst:.3g} at {self.at:g} s"
+            agreement = f"{self.compared}s differ by {self.worst:.3g} at {self.at:g} s"
         return f"{self.ticks} ticks: {agreement}; {self.mean_us:.0f} us a step."
 
 

@@ -1,21 +1,20 @@
-"""The tick of a controller as a module of LLVM: its kernels called one after the other.
+"""An exported step as a module of LLVM: its kernels called one after the other.
 
-The caller owns the memory of a controller: an image of the arrays that kernels write, the time of
-the last tick, the inputs to hold, and a piece that kernels may ask for memory. What no kernel
-writes is constant, and LLVM folds it into the code.
+The caller owns the memory: an image of the arrays that kernels write, the time of the last step,
+the outputs to hold, and a piece that kernels may ask for memory. What no kernel writes is constant,
+and LLVM folds it into the code.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 
-from ukctrl.control.state_evaluator import take_state
 from ukctrl.core.jit.argument_block import (
     TARGET,
     WORD,
@@ -36,17 +35,17 @@ from ukctrl.core.program.memory_image import (
     arrays_in,
 )
 from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, USES_PLAN
-from ukctrl.simulation.export.runtime import Tick
+from ukctrl.simulation.export.exported_step import ExportedStep
 
 BYTE, INT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.DoubleType()
 POINTER, DOUBLES = BYTE.as_pointer(), DOUBLE.as_pointer()
 ARENA_BYTES = 1 << 16
 """Memory that kernels may ask for: of the catalogue, none uses a third."""
 OK, INVALID, BACKWARDS, FIRST_STEP = range(4)
-"""What a tick returns: of a state that is none, of time that does not grow, and of its first step
-that refuses; the numbers of the others follow."""
-POLICIES = ("hold", "zero")
-"""What a tick that is refused leaves as inputs: those before, or none."""
+"""What a step returns: of inputs that are not taken, of time that does not grow, and of its first
+kernel that refuses; the numbers of the others follow."""
+POLICIES = ("hold", "zero", "damped")
+"""What a step that is refused leaves as outputs: those before, zeros, or what brakes motors."""
 
 
 class StateLayout(NamedTuple):
@@ -59,20 +58,22 @@ class StateLayout(NamedTuple):
 
 
 @final
-class ControllerModule:
+class StepModule:
     """A module that defines ``NAME_init``, ``NAME_moved``, ``NAME_step`` and, with contacts,
     ``NAME_contacts``.
 
     Args:
         name: What its functions are called.
-        tick: What they do.
-        policy: What a tick that is refused leaves as inputs, one of `POLICIES`.
+        step: What they do.
+        policy: What a step that is refused leaves as outputs, one of `POLICIES`.
     """
 
-    def __init__(self, name: str, tick: Tick, policy: str) -> None:
-        self._name, self._tick, self._policy = name, tick, policy
-        arrays = (*tick.state, tick.u, *tick.modes)
-        everything = MemoryImage(tick.steps, arrays)
+    def __init__(self, name: str, step: ExportedStep, policy: str) -> None:
+        self._name, self._step, self._policy = name, step, policy
+        ports = [port.array for port in (*step.inputs, *step.outputs)]
+        state = arrays_in(step.state)
+        arrays = (*state, *ports, *step.modes)
+        everything = MemoryImage(step.steps, arrays)
         self.python_steps = tuple(dict.fromkeys(everything.python_steps))
         """Parts that only Python can take: with any there is no such module."""
         if self.python_steps:
@@ -85,10 +86,10 @@ class ControllerModule:
             for array, is_written in zip(arrays_in(one.arguments), written[call], strict=True)
             if is_written
         }
-        self._image = MemoryImage(tick.steps, arrays, addresses)
+        self._image = MemoryImage(step.steps, arrays, addresses)
         begin = len(self._image.variable)
         held = begin + 64
-        arena = held + -(-WORD_BYTES * len(tick.u) // 64) * 64
+        arena = held + -(-WORD_BYTES * sum(len(one.array) for one in step.outputs) // 64) * 64
         self.layout = StateLayout(begin, held, arena, arena + ARENA_BYTES)
         TARGET.refresh()  # where all machine code was stored, Numba has not begun yet
         self._module = TARGET.codegen()._create_empty_module(name)
@@ -96,22 +97,28 @@ class ControllerModule:
         self._constants = self._table("constants", self._image.constant)
         self._write_init()
         self._write_step()
-        if tick.modes:
+        if step.modes:
             self._write_contacts()
 
     def linked(self) -> Any:
         """Return it with all that it calls."""
-        kinds = (*map(type_of, self._tick.state), types.float64, *[type_of(np.zeros(1))] * 2)
-        return link(self._module, (*self._calls, KernelCall(take_state, kinds)), ARENA_BYTES)
+        return link(self._module, (*self._calls, self._take), ARENA_BYTES)
+
+    @property
+    def _take(self) -> KernelCall:
+        """The kernel that takes the inputs."""
+        inputs = (type_of(port.array) for port in self._step.inputs)
+        kinds = (*map(type_of, self._step.state), types.float64, *inputs)
+        return KernelCall(self._step.take, kinds)
 
     @property
     def messages(self) -> tuple[str, ...]:
         """What each status says, in their order."""
         return (
-            "the inputs are those of the law",
-            "the state is refused: q or v is not finite, or a rotation is not of unit length",
-            "time must grow from tick to tick",
-            *(_refusal(one) for one in self._tick.steps.items if isinstance(one, BoundKernel)),
+            "the outputs are those of the step",
+            self._step.refusal,
+            "time must grow from step to step",
+            *(_refusal(one) for one in self._step.steps.items if isinstance(one, BoundKernel)),
         )
 
     # Pieces
@@ -178,10 +185,15 @@ class ControllerModule:
         size, plain = WORD(len(self._image.variable)), ir.IntType(1)(0)
         builder.call(copy, [base, builder.bitcast(template, POINTER), size, plain])
         self._store(builder, base, self.layout.last_t, DOUBLE(-np.inf))
-        for k in range(len(self._tick.u)):
-            self._store(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE(0.0))
+        for k, value in enumerate(self._outputs()):
+            self._store(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE(value))
         builder.call(moved, [base])
         builder.ret_void()
+
+    def _outputs(self) -> Iterator[float]:
+        """Yield what is held before the first step: of a controller zeros, of a plant its start."""
+        for port in self._step.outputs:
+            yield from np.zeros(len(port.array)) if port.symbol == "u" else port.array.tolist()
 
     def _write_moved(self) -> Any:
         """Write what corrects all addresses in a controller, which it has of itself."""
@@ -229,9 +241,11 @@ class ControllerModule:
         builder.position_at_end(done)
 
     def _write_step(self) -> None:
-        function, builder = self._exported("step", INT, [POINTER, DOUBLE, *[DOUBLES] * 3])
-        base, t, q, v, u = function.args
-        for one in (base, q, v, u):
+        inputs, outputs = self._step.inputs, self._step.outputs
+        pointers = [DOUBLES] * (len(inputs) + len(outputs))
+        function, builder = self._exported("step", INT, [POINTER, DOUBLE, *pointers])
+        base, t, *places = function.args
+        for one in (base, *places):
             one.add_attribute("noalias")
         refused = builder.append_basic_block("refused")
         ends: list[tuple[Any, int]] = []
@@ -246,33 +260,52 @@ class ControllerModule:
         builder.call(enter, [builder.gep(base, [WORD(self.layout.arena)])])
         last = self._at(builder, base, self.layout.last_t, DOUBLE)
         require(builder.fcmp_ordered(">", t, builder.load(last)), BACKWARDS)
-        state, u_here = self._tick.state, self._tick.u
-        vector = type_of(u_here)
-        admit = KernelCall(take_state, (*map(type_of, state), types.float64, vector, vector))
-        words = [*self._image.words(state), builder.bitcast(t, WORD)]
-        for pointer, here in zip((q, v), state[-2:], strict=True):
-            words += [builder.ptrtoint(pointer, WORD), len(here)]
-        self._write_kernel(builder, base, admit, words, require, INVALID)
-        for k, item in enumerate(self._tick.steps.items, FIRST_STEP):
+        words = [*self._image.words(self._step.state), builder.bitcast(t, WORD)]
+        for pointer, port in zip(places, inputs, strict=False):
+            words += [builder.ptrtoint(pointer, WORD), len(port.array)]
+        self._write_kernel(builder, base, self._take, words, require, INVALID)
+        for k, item in enumerate(self._step.steps.items, FIRST_STEP):
             assert isinstance(item, BoundKernel)
             words = list(self._image.words(item.arguments))
             self._write_kernel(builder, base, _call_of(item), words, require, k)
         builder.store(t, last)
-        answer = self._image.place(u_here).offset
-        for k in range(len(u_here)):
-            value = builder.load(self._at(builder, base, answer + WORD_BYTES * k, DOUBLE))
-            builder.store(value, builder.gep(u, [WORD(k)]))
-            self._store(builder, base, self.layout.held + WORD_BYTES * k, value)
+        # where each output is, where it is held, and where the caller wants it
+        cells = [
+            (self._image.place(port.array).offset + WORD_BYTES * k, pointer, k)
+            for port, pointer in zip(outputs, places[len(inputs) :], strict=True)
+            for k in range(len(port.array))
+        ]
+        for number, (answer, pointer, k) in enumerate(cells):
+            value = builder.load(self._at(builder, base, answer, DOUBLE))
+            builder.store(value, builder.gep(pointer, [WORD(k)]))
+            self._store(builder, base, self.layout.held + WORD_BYTES * number, value)
         builder.ret(INT(OK))
         builder.position_at_end(refused)
         status = builder.phi(INT)
         for block, number in ends:
             status.add_incoming(INT(number), block)
-        for k in range(len(u_here)):
-            held = self._at(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE)
-            value = builder.load(held) if self._policy == "hold" else DOUBLE(0.0)
-            builder.store(value, builder.gep(u, [WORD(k)]))
+        for number, (_, pointer, k) in enumerate(cells):
+            value = DOUBLE(0.0)
+            if self._policy == "hold":
+                held = self._at(builder, base, self.layout.held + WORD_BYTES * number, DOUBLE)
+                value = builder.load(held)
+            elif self._policy == "damped":
+                value = self._braking_input(builder, places[1], k)
+            builder.store(value, builder.gep(pointer, [WORD(k)]))
         builder.ret(status)
+
+    def _braking_input(self, builder: Any, v: Any, k: int) -> Any:
+        """Return an input that brakes its motor, within limits; 0 at a speed that is no number."""
+        assert self._step.braking is not None
+        D, low, high = self._step.braking
+        total = DOUBLE(0.0)
+        for i in np.flatnonzero(D[k]).tolist():
+            speed = builder.load(builder.gep(v, [WORD(i)]))
+            total = builder.fsub(total, builder.fmul(DOUBLE(float(D[k, i])), speed))
+        for bound, beyond in ((low[k], "<"), (high[k], ">")):
+            limit = DOUBLE(float(bound))
+            total = builder.select(builder.fcmp_ordered(beyond, total, limit), limit, total)
+        return builder.select(builder.fcmp_ordered("ord", total, total), total, DOUBLE(0.0))
 
     def _write_kernel(
         self,
@@ -295,14 +328,14 @@ class ControllerModule:
         """Write what takes 0 for a contact that is open, 1 for one that slides, 2 that sticks."""
         function, builder = self._exported("contacts", ir.VoidType(), [POINTER, INT.as_pointer()])
         base, modes = function.args
-        for table in self._tick.modes:
+        for table in self._step.modes:
             at, columns = self._image.place(table).offset, table.shape[1]
             for c in range(len(table)):
                 felt = builder.load(builder.gep(modes, [WORD(c)]))
                 for column in range(USES_PLAN):
                     value = DOUBLE(0.0)
                     if column == MODE:
-                        value = DOUBLE(float(self._tick.sticking[c]))
+                        value = DOUBLE(self._step.sticking[c])
                         for number, mode in ((1, SLIDING), (0, OPEN)):
                             chosen = builder.icmp_signed("==", felt, INT(number))
                             value = builder.select(chosen, DOUBLE(mode), value)
@@ -318,7 +351,8 @@ def _refusal(one: BoundKernel) -> str:
     """Return what a step says that refuses a state."""
     name = one.kernel.__name__.strip("_").replace("_", " ")
     fault = None
-    with contextlib.suppress(Exception):
+    # what is computed with care of no state at all may divide by zero
+    with contextlib.suppress(Exception), np.errstate(all="ignore"):
         fault = None if one.fault is None else one.fault(-1)
     words = first_sentence(type(fault).__doc__ or "")[0].rstrip(".") if fault else ""
     return f"{words or 'the law has no answer at this state'} ({name})".replace('"', "'")
