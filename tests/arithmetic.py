@@ -33,6 +33,10 @@ MEASURE = """
 import json, numpy, scipy.linalg, threadpoolctl
 from numba.core.registry import cpu_target
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+# OpenBLAS takes the kernels that it is asked for, whether this processor has their instructions
+square = numpy.arange(4096.0).reshape(64, 64) + numpy.eye(64)
+numpy.linalg.svd(square @ square[:, :1])
+scipy.linalg.solve(square, square @ square)
 print(json.dumps({
     "BLAS": sorted({blas["architecture"] for blas in threadpoolctl.threadpool_info()
                     if blas["user_api"] == "blas"}),
