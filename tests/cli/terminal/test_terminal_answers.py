@@ -229,7 +229,7 @@ def test_more_of_an_analysis_is_printed_where_there_is_more():
         "equilibria": [{"q": [0.0], "u": [1.0], "family": rests[k].family, "distance": 0.5}
                        for k in range(3)],
         "design": {"settling": 2.0, "damping": 0.7, "gains": {"a.b": 3.0}, "set": ["a.b=3"],
-                   "card": "my.toml"},
+                   "notes": ["Mind it."], "card": "my.toml"},
         "longest_period": {"period": 0.0125, "beyond": 0.0126, "disk": 0.4},
     }  # fmt: skip
     assert analysis_data(found, (), None, None) == {"scenario": "s", "equilibria": []}

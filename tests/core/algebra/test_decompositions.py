@@ -48,6 +48,15 @@ def test_singular_values_are_those_of_lapack_and_the_bases_are_whole(seeds):
         assert (np.diff(sigma) <= 0.0).all(), seed
 
 
+def test_rows_that_change_places_are_looked_at_once_more():
+    """The second row is across both others, which are not across each other."""
+    X = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 1.0]])
+    U, sigma, Vt = svd(X)
+    np.testing.assert_allclose(sigma, np.linalg.svd(X, compute_uv=False), rtol=1e-14)
+    np.testing.assert_allclose(U * sigma @ Vt, X, atol=1e-14)
+    np.testing.assert_allclose(Vt @ Vt.T, np.eye(3), atol=1e-14)
+
+
 def test_small_singular_values_of_rows_of_unlike_lengths_keep_their_digits():
     """Of rows a and 1e-12 b the product of both is exact by Gram's determinant, in rationals."""
     a, b = sympy.Matrix([[3, 1, 2]]), sympy.Matrix([[1, -2, 4]])

@@ -89,6 +89,8 @@ def _orthogonalise_rows(W: Matrix, turned: Matrix, sigma: Vector) -> int:
                 if not abs(along) > tolerance * np.sqrt(a * b):
                     # largest first: fewer sweeps (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989)
                     if b > a:
+                        # once more: a pair that has changed places was not looked at
+                        moved = True
                         _turn(p, q, 0.0, 1.0)
                         _turn(turned[i], turned[j], 0.0, 1.0)
                     continue
