@@ -293,6 +293,14 @@ def test_what_is_odd_is_said_whole_and_nothing_else(load, case):
     assert load(change).audit == tuple(findings)
 
 
+def test_a_zero_limit_of_a_joint_without_ends_is_told_too(load):
+    robot = load(lambda model: model.replace('type="revolute"', 'type="continuous"', 1)
+                 .replace('effort="7"', 'effort="0"', 1).replace('velocity="3"', 'velocity="0"', 1)
+                 )  # fmt: skip
+    codes = {(one.code, one.subject) for one in robot.audit}
+    assert {("zero_effort_limit", "j"), ("zero_velocity_limit", "j")} <= codes
+
+
 def test_a_zero_effort_limit_counts_as_none(load):
     robot = load(replaced('effort="7"', 'effort="0"', 1))
     np.testing.assert_array_equal(robot.effort_limit, [np.inf, 7.0])

@@ -128,7 +128,9 @@ def model_diagnostics(structure: RigidStructure) -> Iterator[ModelDiagnostic]:
                 f"formulas know joint '{block.name}' as {identifier(block.name)}.",
             )
         if block.shape == "line":
-            yield from _limit_findings(structure, block.name, block.iq, block.iv, block.nv)
+            yield from _range_findings(structure, block.name, block.iq, block.nv)
+        if block.shape in ("line", "circle"):
+            yield from _motor_findings(structure, block.name, block.iv, block.nv)
     for code, values, unit in (
         ("joint_damping", np.array(model.damping), "viscous damping"),
         ("joint_friction", np.array(model.friction), "dry friction"),
@@ -145,8 +147,8 @@ def model_diagnostics(structure: RigidStructure) -> Iterator[ModelDiagnostic]:
             )
 
 
-def _limit_findings(
-    structure: RigidStructure, name: str, iq: int, iv: int, count: int
+def _range_findings(
+    structure: RigidStructure, name: str, iq: int, count: int
 ) -> Iterator[ModelDiagnostic]:
     model = structure.model
     for i in range(count):
@@ -165,6 +167,13 @@ def _limit_findings(
                 f"both limits of joint '{name}' are {lower:g}; use a fixed joint if it does "
                 "not move, or leave the limits out.",
             )
+
+
+def _motor_findings(
+    structure: RigidStructure, name: str, iv: int, count: int
+) -> Iterator[ModelDiagnostic]:
+    model = structure.model
+    for i in range(count):
         if model.upperEffortLimit[iv + i] == 0.0:
             yield warning(
                 "zero_effort_limit",

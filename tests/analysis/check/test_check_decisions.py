@@ -29,7 +29,7 @@ from ukctrl.analysis.check.timing import (
     sampled_error_matrix,
     sampled_error_rates,
 )
-from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
+from ukctrl.analysis.internal_dynamics.internal_verdict import null_space_advice
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.algebra.rank_policy import RankPolicy
@@ -429,7 +429,7 @@ def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
     [said] = falling("x", "y")
     assert said.text == (
         "1 of 2 freedoms are held; the other 1 moves freely under gravity: "
-        f"{NULL_SPACE_ADVICE}, or more rows."
+        f"{null_space_advice()}, or more rows."
     )
 
 

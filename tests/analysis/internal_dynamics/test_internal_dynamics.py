@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.internal_dynamics import InternalDynamics, internal_dynamics
-from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE
+from ukctrl.analysis.internal_dynamics.internal_verdict import null_space_advice
 from ukctrl.control import Baumgarte, Chen, LeastNorm, Servo
 from ukctrl.control.allocation.null_space import Damping, SelfMotion
 from ukctrl.core.errors import InputError
@@ -328,7 +328,7 @@ def test_what_a_redundant_arm_has_left_is_free_for_the_null_space():
     assert (found.dimension, found.free) == (2, 2)
     np.testing.assert_array_equal(found.rests[0].zeros, [])
     assert found.kind == "drifts"
-    assert NULL_SPACE_ADVICE in found.verdict
+    assert null_space_advice() in found.verdict
 
 
 def test_the_poles_of_what_is_free_are_the_allocations():
@@ -340,7 +340,7 @@ def test_the_poles_of_what_is_free_are_the_allocations():
 
 
 def test_what_is_advised_of_a_free_state_gives_it_the_poles_of_its_gains():
-    lines = NULL_SPACE_ADVICE.removeprefix("give ").replace(" and ", "\n")
+    lines = null_space_advice().removeprefix("give ").replace(" and ", "\n")
     given = tomllib.loads(lines)["controller"]["allocation"]
     found = of(planar_arm(), *TIP, start=BENT, allocation=LeastNorm(**given))
     double = np.array(found.rests[0].modes.poles)

@@ -11,16 +11,21 @@ from ukctrl import Robot
 from ukctrl.analysis.internal_dynamics.internal_motion import classify_growth
 from ukctrl.analysis.internal_dynamics.internal_verdict import (
     INVERSION_REMEDY,
-    NULL_SPACE_REMEDY,
-    PERHAPS_NULL_SPACE_REMEDY,
     PLANNED_TEXT,
     VerdictInputs,
     internal_verdict,
     linear_behaviour_text,
+    null_space_advice,
 )
 from ukctrl.analysis.internal_dynamics.local_dynamics import modes
+from ukctrl.control.allocation.least_norm import LeastNorm
 
 ROBOT = Robot.load("two_link")
+NULL_SPACE_REMEDY = f"The motors can hold this state: {null_space_advice()}."
+PERHAPS_NULL_SPACE_REMEDY = (
+    f"Perhaps the motors can hold this state: {null_space_advice()}. If it moves away all the "
+    "same, no input holds it beside these rows: hold others."
+)
 Q = np.array([0.1, 0.2])
 
 
@@ -91,7 +96,8 @@ def found(**given):
 
 
 def said(prepared=False, rows=2, allocates=True, **given):
-    return internal_verdict(VerdictInputs(found(**given), ROBOT, Q, rows, prepared, allocates))
+    allocation = LeastNorm() if allocates else None
+    return internal_verdict(VerdictInputs(found(**given), ROBOT, Q, rows, prepared, allocation))
 
 
 def run(fate="settles", ended="", moved=0.0, factor=0.5, grows=None):

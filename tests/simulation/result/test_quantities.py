@@ -95,8 +95,10 @@ def test_the_unit_that_makes_watts(unit, other):
 
 
 @pytest.mark.parametrize(
-    ("unit", "other"), [("m", "N"), ("rad", "N m"), ("", "J"), ("1", "J"), ("m^2", "J/(m^2)")]
-)
+    ("unit", "other"),
+    [("m", "N"), ("rad", "N m"), ("", "J"), ("1", "J"), ("m^2", "J/(m^2)"), ("m/s", "N"),
+     ("rad/s", "N m"), ("1/s", "J"), ("m^2/s", "W/(m^2/s)")],  # of rows between velocities
+)  # fmt: skip
 def test_the_unit_of_a_multiplier(unit, other):
     assert reaction_unit(unit) == other
 

@@ -19,7 +19,7 @@ from ukctrl.analysis.check.check_result import (
 from ukctrl.analysis.check.contact_phases import ContactSchedule
 from ukctrl.analysis.check.sentences import diagnose
 from ukctrl.analysis.check.task_motion import CONSISTENCY_TOLERANCE
-from ukctrl.analysis.internal_dynamics.internal_verdict import NULL_SPACE_ADVICE, with_metric
+from ukctrl.analysis.internal_dynamics.internal_verdict import null_space_advice
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.core.number_text import si
@@ -392,6 +392,6 @@ def free_fall_note(loop: Loop, q: Vector) -> list[Diagnostic]:
         return []
     count = free.shape[1]
     values: dict[str, object] = {"held": mobility - count, "mobility": mobility, "count": count}
-    advice = with_metric(NULL_SPACE_ADVICE, loop.scenario.controller.row_allocation)
+    advice = null_space_advice(loop.scenario.controller.row_allocation)
     values |= {"verb": "moves" if count == 1 else "move", "advice": advice}
     return [diagnose("start: falls", "note", values)]

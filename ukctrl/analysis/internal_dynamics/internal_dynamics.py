@@ -22,7 +22,6 @@ from ukctrl.analysis.internal_dynamics.internal_verdict import (
     InternalDynamics,
     VerdictInputs,
     internal_verdict,
-    with_metric,
 )
 from ukctrl.analysis.internal_dynamics.local_dynamics import (
     LocalDynamics,
@@ -159,10 +158,10 @@ def internal_dynamics(
             q,
             grip.rank_A,
             plans_motion=controller.forgets_growth,
-            allocates=controller.row_allocation is not None,
+            allocation=controller.row_allocation,
         )
     )
-    return dc.replace(result, kind=kind, verdict=with_metric(text, controller.row_allocation))
+    return dc.replace(result, kind=kind, verdict=text)
 
 
 def path_moves(tracking: ExactTracking, q: Vector) -> bool:

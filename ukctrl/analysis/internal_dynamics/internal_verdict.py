@@ -113,27 +113,30 @@ PLANNED_TEXT = (
 """What to know of it where the controller has the remedy already."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
 """What one may want to prevent."""
-NULL_SPACE_ADVICE = (
-    'give controller.allocation.metric = "resolved_acceleration" and '
-    'controller.allocation.null_space = { kind = "self_motion", kp = 25.0, kd = 10.0 }'
-)
-"""In that metric alone self-motion has the poles of its gains: effort can grow with any gains."""
 
 
-def with_metric(text: str, allocation: object) -> str:
-    """Return a text whose null-space advice names another allocation where one has no metric."""
-    if not dc.is_dataclass(allocation) or "metric" in {f.name for f in dc.fields(allocation)}:
-        return text
-    return text.replace("give c", 'give controller.allocation.kind = "least_norm", c')
+def null_space_advice(allocation: object = None) -> str:
+    """Return how to hold what the rows leave free, beside an allocation as it is."""
+    has_metric = not dc.is_dataclass(allocation) or "metric" in {
+        field.name for field in dc.fields(allocation)
+    }
+    kind = "" if has_metric else 'controller.allocation.kind = "least_norm", '
+    # in that metric alone self-motion has the poles of its gains: effort can grow with any gains
+    return (
+        f'give {kind}controller.allocation.metric = "resolved_acceleration" and '
+        'controller.allocation.null_space = { kind = "self_motion", kp = 25.0, kd = 10.0 }'
+    )
 
 
-NULL_SPACE_REMEDY = f"The motors can hold this state: {NULL_SPACE_ADVICE}."
-"""What to do about one that the motors could move."""
-PERHAPS_NULL_SPACE_REMEDY = (
-    f"Perhaps the motors can hold this state: {NULL_SPACE_ADVICE}. If it moves away all the same, "
-    "no input holds it beside these rows: hold others."
-)
-"""What to do about one of which that is not known."""
+def _null_space_remedy(facts: VerdictInputs, *, certain: bool = True) -> str:
+    """Return what to do about a state that the motors could move, or perhaps."""
+    advice = null_space_advice(facts.allocation)
+    if certain:
+        return f"The motors can hold this state: {advice}."
+    return (
+        f"Perhaps the motors can hold this state: {advice}. If it moves away all the same, no "
+        "input holds it beside these rows: hold others."
+    )
 
 
 class VerdictInputs(NamedTuple):
@@ -147,8 +150,8 @@ class VerdictInputs(NamedTuple):
     """Independent servo rows."""
     plans_motion: bool
     """Whether the controller follows a motion without what grows."""
-    allocates: bool = True
-    """Whether the controller has an allocation, which decides what is free for the null space."""
+    allocation: object | None = None
+    """What decides of what is free for the null space; None where the controller has none."""
 
 
 def internal_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
@@ -275,8 +278,8 @@ def _no_equilibrium_verdict(facts: VerdictInputs) -> tuple[Kind | None, str]:
         _tracking_text(kind, f"'{name}' {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}")
     ]
     sentences += _end_text(run)
-    movable = facts.result.free and facts.allocates
-    sentences += [NULL_SPACE_REMEDY] if movable and kind in BAD else []
+    movable = facts.result.free and facts.allocation is not None
+    sentences += [_null_space_remedy(facts)] if movable and kind in BAD else []
     return kind, " ".join(sentences)
 
 
@@ -356,7 +359,7 @@ def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
     elif facts.result.free:
         decides = (
             "the allocation determines their poles"
-            if facts.allocates
+            if facts.allocation is not None
             else "this is what a servo law of least effort makes of them, and this controller "
             "moves them by a rule of its own"
         )
@@ -367,8 +370,8 @@ def _advice(near: LocalDynamics, facts: VerdictInputs, kind: Kind) -> list[str]:
     # along a motion it is not known which of the poles are the allocation's
     unknown = bool(facts.result.free) and not near.free
     if kind in BAD and facts.result.grip and (unknown or not near.fixed):
-        advice = PERHAPS_NULL_SPACE_REMEDY if unknown else NULL_SPACE_REMEDY
-        sentences += [advice] if facts.allocates else []
+        advice = _null_space_remedy(facts, certain=not unknown)
+        sentences += [advice] if facts.allocation is not None else []
     elif kind == "runs_away":
         sentences.append(PLANNED_TEXT if facts.plans_motion else INVERSION_REMEDY)
     return sentences

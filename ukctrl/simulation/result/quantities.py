@@ -183,7 +183,10 @@ def power_conjugate(unit: str) -> str:
 
 
 def reaction_unit(unit: str) -> str:
-    """Return the unit of the multiplier of a row: `m` gives `N`, `rad` gives `N m`."""
+    """Return the unit of the multiplier of a row: `m` and `m/s` give `N`, `rad` gives `N m`."""
+    # of a row between velocities, times which it is a power
+    if "/s" in unit:
+        return power_conjugate(unit)
     return {"m": "N", "rad": "N m", "": "J", "1": "J"}.get(unit, f"J/({unit})")
 
 

@@ -200,8 +200,19 @@ def any_saturated(samples: Samples) -> NDArray[np.bool_]:
     some: NDArray[np.bool_] = np.any(inputs_at_limit(samples), axis=1)
     # a law of one's own may have another signal of this name
     if "binding" in samples and samples["binding"].shape == samples["u"].shape:
-        some |= np.any(samples["binding"] != 0.0, axis=1)
+        some |= np.any(motors_at_limits(samples) != 0.0, axis=1)
     return some
+
+
+def motors_at_limits(samples: Samples) -> Array:
+    """Return what the allocation says of motors at limits: 1 upper, -1 lower; shape `(n, nu)`.
+
+    Where a safety filter has changed its input nobody was held at these limits: then 0.
+    """
+    sides = samples["binding"].copy()
+    if "keep_binding" in samples:
+        sides[(samples["keep_binding"] != 0.0).any(axis=1)] = 0.0
+    return sides
 
 
 class ReactionPeak(NamedTuple):

@@ -707,6 +707,20 @@ def test_motors_at_their_limits_are_told_with_what_it_cost():
     assert told(at_limits(columns(0.0, 0.0), columns(1.0, 1.0)), "motors") is None
 
 
+def test_a_limit_of_an_input_that_a_filter_has_changed_held_nobody():
+    """The law asked for 6 N m at a wall that the filter kept with 0.2 N m."""
+    law = {"binding": columns(FIRST, -SECOND), "row_miss": columns(0.0, SECOND)}
+    labels = {**TWO_ROWS, **TWO_MOTORS, **WALL, "keep_row_missed_units": ("m/s^2",)}
+    states = {"u": columns(1.0, 1.0), "phi": columns(0.0, 0.0), "beta": columns(0.0, 0.0)}
+    none = {name: columns(0.0) for name in ("keep", "keep_missed")}
+    second = SPELLS.partition("; ")[2]
+    for kept, text in ((FIRST, second), (FIRST + SECOND, None), (0.0 * T, SPELLS)):
+        filtered = {"keep_binding": columns(kept), "keep_given_up": columns(0.0, 0.0)}
+        signals = {name: recorded(values) for name, values in law.items()}
+        verdict = told(run(labels, **states, **none, **filtered, signals=signals), "motors")
+        assert verdict is None if text is None else verdict.text.startswith(text)
+
+
 def test_of_many_times_at_a_limit_the_longest_are_named():
     often = np.isin(np.arange(len(T)), [1, 10, 11, 20, 21, 30, 31, 40]).astype(float)
     found = told(at_limits(columns(often, 0.0), columns(0.0, 0.0)), "motors")

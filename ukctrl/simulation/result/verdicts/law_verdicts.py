@@ -49,8 +49,8 @@ def limit_intervals(result: RunRecord) -> tuple[LimitInterval, ...]:
     """Return when which motor was at a limit that changed the input, in order of time."""
     if "binding" not in result.samples:
         return ()
-    spells = []
-    for name, side in zip(result.labels.actuators, result["binding"].T, strict=False):
+    spells, sides = [], sample_measures.motors_at_limits(result.samples)
+    for name, side in zip(result.labels.actuators, sides.T, strict=False):
         edges = np.flatnonzero(np.diff(side)) + 1
         for interval in np.split(np.arange(len(side)), edges):
             if interval.size and side[interval[0]]:
@@ -85,13 +85,13 @@ def _motor_limits(result: RunRecord) -> Verdict | None:
     more = len(intervals) - len(longest)
     text = "; ".join(str(spell) for spell in sorted(longest, key=lambda spell: spell.start))
     text = f"{text}; and {more} more intervals. " if more else f"{text}. "
-    during = (result["binding"] != 0.0).any(axis=1)
+    during = (sample_measures.motors_at_limits(result.samples) != 0.0).any(axis=1)
     missed = np.abs(result["row_miss"][during])
     if not (np.linalg.norm(missed, axis=1) > NEGLIGIBLE).any():
         # a limit that cost the task nothing is worth no warning
         return Verdict("note", "motors", f"{text}The task was still met in full.")
     if "task_scale" in result.samples:
-        scale = float(result["task_scale"].min())
+        scale = float(result["task_scale"][during].min())
         text += f"The task was scaled down to {number(scale, 2)} of the demand"
     else:
         labels = result.labels

@@ -48,7 +48,8 @@ def task_relaxation(result: RunRecord) -> TaskRelaxation | None:
     signals = result.samples.signals
     of_motors = "binding" in signals and result["binding"].shape == result["u"].shape
     if of_motors and "row_miss" in signals:
-        sides, short = result["binding"] != 0.0, np.abs(result["row_miss"]) > NEGLIGIBLE
+        sides = sample_measures.motors_at_limits(result.samples) != 0.0
+        short = np.abs(result["row_miss"]) > NEGLIGIBLE
         bound = short.any(axis=1) & sides.any(axis=1)
         at = zip(result.labels.actuators, sides[bound].any(axis=0), strict=True)
         names = [name for name, is_at in at if is_at]
