@@ -1,4 +1,4 @@
-"""Time ticks and closed loops of ukctrl beside TSID, Drake, MuJoCo, C++ and a user's script.
+"""Time ticks and closed loops of ukctrl beside TSID, Drake, MuJoCo, C++, CasADi and a script.
 
     python benchmarks/peers.py [--install] [--page] [--json FILE] [--rounds N] [--cases a1 ...]
 
@@ -34,6 +34,7 @@ PACKAGES = {
     "mujoco": ("mujoco==4.0.0",),
     "drake": ("drake==1.51.1",),
     "cpp": ("pin==4.1.0", "cmeel-eigen==3.4.1", "numpy==2.4.6", "scipy==1.17.1"),
+    "casadi": ("adam-robotics==0.5.0", "casadi==3.8.2", "liecasadi==0.0.7", "numpy==2.4.6"),
 }
 """What goes into the environment of each peer; newer releases of TSID's wheels do not start."""
 TITLES = {
@@ -44,9 +45,18 @@ TITLES = {
     "mujoco": "MuJoCo",
     "drake": "Drake",
     "cpp": "C++ on Pinocchio",
+    "casadi": "CasADi's C",
+    "c": "ukctrl's C library",
+    "c_fast": "the same, `--fast`",
 }
-ABSENT = {"tsid": ("arms",), "cpp": ("two_arms", "a1", "humanoid")}
+ABSENT = {
+    "tsid": ("arms",),
+    "cpp": ("two_arms", "a1", "humanoid"),
+    "casadi": ("arms", "two_arms", "a1", "humanoid"),
+}
 """Cases that a contestant does not know: TSID has one motor a joint."""
+SCRIPTS = {"c_fast": "with_c"}
+"""Where a contestant's script is not called after it."""
 WORKS = {
     "tick": ("µs", 1e6),
     "rk45": ("ms/s", 1e3),
@@ -78,7 +88,7 @@ class Contestant:
     """A process that answers as `peers/protocol.py` has it."""
 
     def __init__(self, name: str, python: str, case: Path, script: str = "") -> None:
-        self.name, script = name, script or f"with_{name}"
+        self.name, script = name, script or SCRIPTS.get(name, f"with_{name}")
         self._process = subprocess.Popen(
             [python, str(HERE / "peers" / f"{script}.py"), str(case), name],
             stdin=subprocess.PIPE,
@@ -114,7 +124,7 @@ class Contestant:
 def interpreters(
     folder: Path,
     install: bool,
-    own: Sequence[str] = ("ukctrl", "script", "jitted"),
+    own: Sequence[str] = ("ukctrl", "script", "jitted", "c", "c_fast"),
     others: Mapping[str, Sequence[str]] = PACKAGES,
 ) -> dict[str, str]:
     """Return the Python of every contestant that is there; tell how to get the others."""

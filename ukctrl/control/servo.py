@@ -116,6 +116,7 @@ class _ServoLaw(Law):
         super().__init__(task)
         self._feedback = spec.feedback.attach(self.stack)
         self._names = self._feedback.names or self.stack.names
+        self.gains = self._feedback.gains
         self.allocator = spec.allocation.attach(task, self._names)
         self._observer = spec.disturbance.attach(task) if spec.disturbance else None
         self._learned = spec.learned.attach(task, self.stack) if spec.learned else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.argument_errors import explain_argument_errors
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Array, Vector
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.mechanics.dynamics import DEFAULT_GAINS, StabilisationGains
 from ukctrl.robot import Robot
@@ -28,6 +28,24 @@ class Signal(NamedTuple):
     long_name: str
     components: tuple[str, ...] = ()
     """Names of the entries of a vector; absent: numbers."""
+
+
+class Gain(NamedTuple):
+    """A gain that may be changed while a law runs: a number that kernels read at every tick."""
+
+    name: str
+    row: str
+    """The row or joint that it is of."""
+    unit: str
+    values: Array
+    """The array that has it, among others."""
+    place: int
+    """Where it is there, all numbers in a row."""
+
+    @property
+    def value(self) -> float:
+        """What it is."""
+        return float(self.values.flat[self.place])
 
 
 @explain_argument_errors

@@ -143,6 +143,50 @@ def test_two_controllers_do_not_know_of_each_other(tmp_path):
         assert answers[1][0].tobytes() != later[9:].tobytes()
 
 
+GAINS = {
+    "of rows": ("servo-baumgarte", "feedback.", "alpha", "beta"),
+    "with an integral": ("servo-pid", "feedback.", "kd", "kp", "ki"),
+    "of joints": ("computed-torque", "", "kd", "kp"),
+    "of joints, one each": ("pid", "", "kp", "kd", "ki"),
+}
+"""A controller, where its card has gains, and their names in order."""
+
+
+@pytest.mark.parametrize(
+    "case", ["of rows", *(pytest.param(c, marks=pytest.mark.slow) for c in list(GAINS)[1:])]
+)
+def test_gains_may_be_changed_between_steps(case, tmp_path):
+    """Then the inputs have the bits of a controller whose card has them."""
+    name, prefix, *names = GAINS[case]
+    robot = "two-mass-spring" if case == "of rows" else "scara-helix"
+    scenario, result = sampled(robot, {"controller.use": name})
+    done = export_c_library(scenario, result, tmp_path)
+    assert done.replay.identical
+    runtime = Runtime(scenario)
+    labels, values = [f"{g.name}.{g.row}" for g in runtime.exported_step.gains], []
+    assert [label.partition(".")[0] for label in labels[:: len(labels) // len(names)]] == names
+    (header,) = tmp_path.glob("*.h")
+    assert f"gains[{len(labels)}]  what {header.stem}_gains changes" in header.read_text()
+    table, rng = {}, np.random.default_rng(3)
+    for key in names:
+        drawn = rng.uniform(5.0, 50.0, len(labels) // len(names))
+        table[f"controller.{prefix}{key}"] = tuple(drawn.tolist())
+        values += drawn.tolist()
+    other, controller = Runtime(scenario.replace(table)), loaded(done, header.stem)
+    for bad in (-1.0, np.nan, np.inf):
+        assert controller.change_gains(np.array([bad, *values[1:]])) == INVALID
+    away = 0.01 * np.arange(1, len(runtime.q) + 1)
+    t, q, v, u = 0.0, runtime.q + away, runtime.v - away, np.zeros(len(runtime.inputs))
+    for step in range(6):
+        answers = runtime.step(t, q, v), other.step(t, q, v)
+        assert np.abs(answers[0] - answers[1]).max() > 1e-3  # or the test shows nothing
+        if step == 3:
+            assert controller.change_gains(np.array(values)) == OK
+        assert controller.step(t, q, v, u) == OK
+        assert u.tobytes() == answers[step >= 3].tobytes()
+        t, q = t + 0.001, q * 1.01
+
+
 def test_python_calls_the_library_without_ukctrl(masses, tmp_path):
     hidden = "import sys; sys.modules['ukctrl'] = sys.modules['numba'] = None; import runpy; "
     program = f"{hidden}runpy.run_path('controller.py', run_name='__main__')"
@@ -155,6 +199,8 @@ def test_python_calls_the_library_without_ukctrl(masses, tmp_path):
         sys.path.remove(str(masses.folder))
         sys.modules.pop("controller", None)
     loop = controller.Controller()
+    with pytest.raises(ValueError, match="there are 0 gains"):
+        loop.change_gains([1.0])
     u = loop.step(0.0, [0.1, 0.2], [0.0, 0.0])
     with pytest.raises(controller.Refused, match="time must grow") as refusal:
         loop.step(0.0, [0.1, 0.2], [0.0, 0.0])
@@ -339,15 +385,26 @@ def test_a_unit_of_fmi_is_one_and_gives_the_bits_of_the_run(fmi, tmp_path):
     for name, column in zip(names, np.hstack([result["q"], result["v"]]).T, strict=True):
         seen[name] = column
     outputs = [name for name in variables if name.startswith("u.")]
-    found = simulate_fmu(
-        str(unit), stop_time=float(result.time[-1]), step_size=0.001, output_interval=0.001,
-        input=seen, output=outputs,
-    )  # fmt: skip
-    # what a step answers stands at its end
-    answered = np.column_stack([found[name] for name in outputs])[1:]
+
+    def answers(**changes):
+        found = simulate_fmu(
+            str(unit), stop_time=float(result.time[-1]), step_size=0.001, output_interval=0.001,
+            input=seen, output=outputs, start_values=changes,
+        )  # fmt: skip
+        # what a step answers stands at its end
+        return np.column_stack([found[name] for name in outputs])[1:]
+
+    answered = answers()
     wanted = result["u"][: len(answered)]
     assert len(answered) == 60
     np.testing.assert_array_equal(answered, wanted)
+    gains = [one for one in variables.values() if one.causality == "parameter"]
+    known = Runtime(scenario).exported_step.gains
+    assert [(one.name, float(one.start)) for one in gains] == [
+        (f"{one.name}.{one.row}", one.value) for one in known
+    ]
+    assert {one.variability for one in gains} == {"tunable"}
+    assert np.any(answers(**{gains[0].name: 2.0 * known[0].value}) != wanted)
     folder = extract(str(unit))
     if fmi == 3:
         _state_goes_to_another_unit(folder, unit, wanted, result)

@@ -69,7 +69,16 @@ def test_what_it_does_not_take_is_a_status_and_leaves_its_state(masses):
 CASES = {
     "a closed chain": ("three-rrr", {}),
     "a floating base": ("quadrotor-hover", {}),
-    "friction and noise": ("scara-helix-bench", {}),
+    "friction and noise": (
+        "scara-helix",
+        {
+            "timing.control": 1e-3,
+            "effect": [
+                {"kind": "noise", "std": 2e-6},
+                {"kind": "friction", "coulomb": 0.3, "viscous": 0.2, "velocity_scale": 2e-3},
+            ],
+        },
+    ),
 }
 
 
@@ -98,6 +107,11 @@ def test_a_plant_needs_a_period_and_steps(name, changes, says):
 def test_what_is_the_loop_s_is_refused(changes, says):
     with pytest.raises(InputError, match=says):
         plant_step(in_steps("scara-helix", changes))
+
+
+def test_of_several_effects_those_on_the_inputs_are_named():
+    with pytest.raises(InputError, match=r"acts at the ticks \('input_delay', 'saturation'\)"):
+        plant_step(in_steps("scara-helix-bench"))
 
 
 def test_contacts_that_open_are_refused():

@@ -22,7 +22,7 @@ from ukctrl.control.feedback.linear_feedback import Baumgarte
 from ukctrl.control.inverse_actuation import FullActuation
 from ukctrl.control.joint_motion import independent_joints, joint_motion
 from ukctrl.control.servo import Servo
-from ukctrl.control.task import Signal, Task
+from ukctrl.control.task import Gain, Signal, Task
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -103,7 +103,10 @@ class ComputedTorque(SecondOrderGains, JointTracking):
         joint_task = self.joint_task(task)
         if not self.joints:  # some of the joints may have fewer motors, all of them may not
             FullActuation(task, ())
-        return Servo(feedback=self.feedback()).start(joint_task)
+        law = Servo(feedback=self.feedback()).start(joint_task)
+        own = {"alpha": "kd", "beta": "kp"}
+        law.gains = tuple(gain._replace(name=own[gain.name]) for gain in law.gains)
+        return law
 
 
 @spec
@@ -163,6 +166,7 @@ class _PdGravityLaw(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
         super().__init__(spec.joint_task(task))
         self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=0.0)
+        self.gains = _tunable(self.stack, self._gains, "kp", "kd")
         self._motors = FullActuation(task, spec.joints)
 
     def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
@@ -186,6 +190,16 @@ class _PdGravityLaw(Law):
 def _gain_matrix(stack: Stack, **gains: RowGain) -> Matrix:
     """Return a line of gains for each name."""
     return np.array([row_gains(gain, stack, name) for name, gain in gains.items()])
+
+
+def _tunable(stack: Stack, matrix: Matrix, *names: str) -> tuple[Gain, ...]:
+    """Return gains, a line of a matrix for each name."""
+    # units are of forces and of joints, which differ from row to row: the header says none
+    return tuple(
+        Gain(name, row, "", matrix, line * len(stack) + i)
+        for line, name in enumerate(names)
+        for i, row in enumerate(stack.names)
+    )
 
 
 @spec
@@ -224,6 +238,7 @@ class _JointPidLaw(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
         super().__init__(spec.joint_task(task))
         self._gains = _gain_matrix(self.stack, kp=spec.kp, kd=spec.kd, ki=spec.ki)
+        self.gains = _tunable(self.stack, self._gains, "kp", "kd", "ki")
         self._motors = FullActuation(task, spec.joints)
         self.memory = row_gains(0.0, self.stack, "memory")
 

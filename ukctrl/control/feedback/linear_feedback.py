@@ -17,6 +17,7 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     row_gains,
 )
+from ukctrl.control.task import Gain
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
@@ -25,17 +26,44 @@ from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
+GAIN_UNITS = ("1/s", "1/s^2", "1/s^3")
+"""Of the rate's error, of the position's, and of its integral."""
+
 
 @final
 class LinearFeedback(BoundFeedback):
-    """Gains spread over rows: ``b - k_beta * beta - k_phi * phi - k_memory * memory``."""
+    """Gains spread over rows: ``b - k_beta * beta - k_phi * phi - k_memory * memory``.
 
-    def __init__(self, k_beta: Vector, k_phi: Vector, k_memory: Vector, stack: Stack) -> None:
+    Args:
+        k_beta: Shape ``(m,)``.
+        k_phi: Shape ``(m,)``.
+        k_memory: Shape ``(m,)``.
+        stack: The rows.
+        names: What the three are called; of one that nobody may change, nothing.
+    """
+
+    def __init__(
+        self,
+        k_beta: Vector,
+        k_phi: Vector,
+        k_memory: Vector,
+        stack: Stack,
+        names: tuple[str, str, str] = ("", "", ""),
+    ) -> None:
         self._gains = np.array([k_beta, np.where(stack.holonomic, k_phi, 0.0), k_memory])
         self.memory = np.zeros(len(stack) if k_memory.any() else 0)
         self._holonomic = stack.holonomic
         self._is_zero = not self._gains.any()
         self.has_integrals = bool(len(self.memory))
+        # of a row without a position there is nothing that its gain could multiply
+        every = np.ones(len(stack), dtype=bool)
+        used = (every, stack.holonomic, every & self.has_integrals)
+        self.gains = tuple(
+            Gain(name, row, unit, self._gains, level * len(stack) + i)
+            for level, (name, unit) in enumerate(zip(names, GAIN_UNITS, strict=True))
+            for i, row in enumerate(stack.names)
+            if name and used[level][i]
+        )
 
     def demand(self, rows: Rows, memory: Vector) -> Vector:
         """Return the row acceleration to ask for, shape ``(m,)``."""
@@ -113,7 +141,8 @@ class Baumgarte(Feedback):
 
     def attach(self, stack: Stack) -> LinearFeedback:
         alpha, beta = row_gains(self.alpha, stack, "alpha"), row_gains(self.beta, stack, "beta")
-        return LinearFeedback(alpha, beta, np.zeros(len(stack)), stack)
+        none = np.zeros(len(stack))
+        return LinearFeedback(alpha, beta, none, stack, ("alpha", "beta", ""))
 
 
 @spec
@@ -150,7 +179,7 @@ class Pid(Feedback):
                 f"kd * kp must be greater than ki for a stable error; got {kd[i]:g} * {kp[i]:g} "
                 f"and {ki[i]:g} on row '{stack.names[i]}'."
             )
-        return LinearFeedback(kd, kp, ki, stack)
+        return LinearFeedback(kd, kp, ki, stack, ("kd", "kp", "ki"))
 
 
 @spec
@@ -170,4 +199,5 @@ class FirstOrder(Feedback):
 
     def attach(self, stack: Stack) -> LinearFeedback:
         none = np.zeros(len(stack))
-        return LinearFeedback(row_gains(self.kappa, stack, "kappa"), none, none, stack)
+        kappa = row_gains(self.kappa, stack, "kappa")
+        return LinearFeedback(kappa, none, none, stack, ("kappa", "", ""))

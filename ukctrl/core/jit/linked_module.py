@@ -12,6 +12,8 @@ a thread has named before: what was asked for last is free again first, as on a 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +21,10 @@ import llvmlite.binding as llvm
 from numba import types
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.jit import optimised
 from ukctrl.core.jit.argument_block import BaseTuple
 from ukctrl.core.jit.kernel import KERNELS, bindings
+from ukctrl.core.jit.optimised import machine_of, optimise, optimised_code
 
 LIBRARY_FUNCTIONS = frozenset((
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
@@ -135,6 +139,8 @@ REFUSED = ("numba_", "NRT_", "Py")
 which it returns an error: the tick is refused."""
 FAST = "reassoc nsz arcp contract"
 """How LLVM may change arithmetic where bits may differ; what is no number stays none."""
+FINITE = "nnan ninf"
+"""And where all numbers are finite, so that products with zero are zero."""
 _ARITHMETIC = re.compile(r"= (fadd|fsub|fmul|fdiv|fneg) (?=double|<)")
 
 
@@ -237,7 +243,7 @@ def written_arrays(calls: Iterable[KernelCall], arena_size: int) -> dict[KernelC
     # nobody calls what names the memory here: invisible, LLVM would take it to be never named
     for symbol in (*by_symbol, ENTER_ARENA):
         whole.get_function(symbol).linkage = "external"
-    _optimise(whole, _machine(Target.named("host")))
+    optimise(whole, machine_of(*Target.named("host")))
     answer = {}
     for symbol, call in by_symbol.items():
         arguments = list(whole.get_function(symbol).arguments)
@@ -248,42 +254,45 @@ def written_arrays(calls: Iterable[KernelCall], arena_size: int) -> dict[KernelC
     return answer
 
 
-def object_code(module: Any, target: Target, *, fast: bool = False) -> bytes:
+def object_code(
+    module: Any, target: Target, *, fast: bool = False, finite: Sequence[str] = ()
+) -> bytes:
     """Return position-independent object code of a module, optimised as a whole.
 
     Args:
         module: What `link` returned.
         target: The processor.
-        fast: Whether arithmetic may be reordered and fused, so that bits may differ.
+        fast: Whether arithmetic may be reordered and fused, so that bits may differ, and loops of
+            known length become straight lines.
+        finite: Of ``fast`` code, the functions all of whose numbers are finite, by their symbols.
     """
-    machine = _machine(target)
     text = str(module)
-    if fast:
-        text = _ARITHMETIC.sub(rf"= \1 {FAST} ", text)
     if module.triple != target.triple:
-        layout = f'target datalayout = "{machine.target_data}"'
+        layout = f'target datalayout = "{machine_of(*target).target_data}"'
         text = text.replace(f'target datalayout = "{module.data_layout}"', layout)
         text = text.replace(
             f'target triple = "{module.triple}"', f'target triple = "{target.triple}"'
         )
-    whole = llvm.parse_assembly(text)
-    _optimise(whole, machine)
-    return bytes(machine.emit_object(whole))
+    if not fast:
+        return optimised_code(text, target)
+    # how far loops unroll is an option of a process: Numba's code must not change with it
+    command = [sys.executable, "-P", optimised.__file__, *target]
+    given = _fast_text(text, finite).encode()
+    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"LLVM does not take the module: {done.stderr.decode()[-500:]}")
+    return done.stdout
 
 
-def _machine(target: Target) -> Any:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.processor, features=target.features, opt=3, reloc="pic", codemodel="default"
-    )
-
-
-def _optimise(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+def _fast_text(text: str, finite: Sequence[str]) -> str:
+    """Return a module's text, where arithmetic may be reordered and fused."""
+    head, *functions = re.split(r"^(?=define )", text, flags=re.MULTILINE)
+    parts = [head]
+    for one in functions:
+        name = one.partition("(")[0]
+        flags = f"{FAST} {FINITE}" if any(symbol in name for symbol in finite) else FAST
+        parts.append(_ARITHMETIC.sub(rf"= \1 {flags} ", one))
+    return "".join(parts)
 
 
 def _libraries(calls: Iterable[KernelCall]) -> dict[str, Any]:

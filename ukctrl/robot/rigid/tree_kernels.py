@@ -90,6 +90,13 @@ class TreeBuffers(NamedTuple):
     """Of which `mass_and_bias` has been written, ``q`` and then ``v``; at first of no number."""
 
 
+def world_rows(buffers: TreeBuffers) -> tuple[Vector, ...]:
+    """Return what the recursions read of the world, and never write."""
+    return (
+        buffers.rotations[0], buffers.translations[0], buffers.velocity[0], buffers.acceleration[0]
+    )  # fmt: skip
+
+
 @inlined
 def joint_transform(kind: int, iq: int, screw: Vector, q: Vector) -> tuple[Rotation, Triple]:
     """Return how far a joint has turned and moved at ``q``.

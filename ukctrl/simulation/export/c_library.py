@@ -33,6 +33,8 @@ TOLERANCE = 1e-12
 """By which inputs may differ from those of the run, in parts of the largest, where bits may."""
 LINKERS = ("cc", "gcc", "clang", "ld")
 """What makes a shared library of object code, the first that there is."""
+FINITE_KERNELS = ("tree_kernels",)
+"""Kernels whose numbers are finite at every state that a step takes, squares of speeds included."""
 RUNS_HERE = ("host", "x86-64", "x86-64-v3")
 
 
@@ -83,8 +85,8 @@ class CLibrary:
                 f"{quoted(module.python_steps)} of it {_is(module.python_steps)} Python's."
             )
         self.messages = module.messages
-        self.state_bytes = module.layout.size
-        self.code = object_code(module.linked(), processor, fast=fast)
+        self.layout = module.layout
+        self.code = object_code(module.linked(), processor, fast=fast, finite=FINITE_KERNELS)
         self.sizes = tuple(
             sum(len(port.array) for port in ports) for ports in (step.inputs, step.outputs)
         )
@@ -145,7 +147,7 @@ class CLibrary:
         sizes = [len(port.array) for port in self.step.inputs]
         outputs = [np.zeros(len(port.array)) for port in self.step.outputs]
         path, n_arrays = folder / f"lib{self.name}.so", len(sizes) + len(outputs)
-        library = LoadedLibrary(path, self.name, self.state_bytes, n_arrays)
+        library = LoadedLibrary(path, self.name, self.layout.size, n_arrays)
         worst, at, spent, refused = 0.0, float("nan"), list[float](), list[tuple[float, int]]()
         for row in np.ascontiguousarray(rows):
             ends = np.cumsum([*sizes, self._n_contacts])
@@ -208,11 +210,15 @@ class CLibrary:
             [
                 Variable(f"{port.symbol}.{name}", unit, kind, float(value))
                 for port in ports
-                for name, unit, value in zip(port.names, port.units, port.array, strict=True)
+                for name, unit, value in zip(port.names, port.units, port.start, strict=True)
             ]
             for ports, kind in ((step.inputs, "input"), (step.outputs, "output"))
         )
-        return [*inputs, *contacts, *outputs]
+        gains = [
+            Variable(f"{one.name}.{one.row}", one.unit, "parameter", one.value)
+            for one in step.gains
+        ]
+        return [*inputs, *contacts, *outputs, *gains]
 
     def header(self) -> str:
         """Return the text of the header."""
@@ -222,6 +228,10 @@ class CLibrary:
             meaning = f"what contacts do, for {self.name}_contacts"
             entries.append(("contact", meaning, contacts, ("",) * len(contacts)))
         entries += [(port.symbol, port.meaning, port.names, port.units) for port in outputs]
+        if gains := self.step.gains:
+            labels = tuple(f"{one.name}.{one.row}" for one in gains)
+            meaning = f"what {self.name}_gains changes, none below 0, whose law is then not checked"
+            entries.append(("gains", meaning, labels, tuple(one.unit for one in gains)))
         lines = list[str]()
         for symbol, meaning, names, units in entries:
             named = (
@@ -260,10 +270,9 @@ class CLibrary:
             ),
             "row_call": self._places("row + 1", "out"),
             "unit_call": self._places("unit->value + 1", f"unit->value + {self.first_output}"),
-            "starts": ", ".join(
-                f"{one.start if one.is_start else 0.0!r}" for one in self.variables()
-            ),
-            "words": str(-(-self.state_bytes // 8)),
+            "starts": ", ".join(repr(one.start) for one in self.variables()),
+            "ng": str(len(step.gains)),
+            "words": str(-(-self.layout.size // 8)),
             "statuses": "\n".join(f"   {k:3d}  {text}" for k, text in enumerate(self.messages)),
             "messages": ",\n".join(f'    "{text}"' for text in self.messages),
             "tolerance": "0.0" if self._is_exact else f"{TOLERANCE:g}",
@@ -277,6 +286,8 @@ class CLibrary:
             return re.sub(r"@(\w+)@", lambda found: values[found[1]], text)
 
         values["contacts"] = fill(CONTACTS) if nc else ""
+        values["gains"] = fill(GAINS) if step.gains else ""
+        values["gain_names"] = repr(tuple(f"{one.name}.{one.row}" for one in step.gains))
         values["set_contacts"] = fill(SET_CONTACTS) if nc else ""
         return fill(template)
 
@@ -297,15 +308,9 @@ class Variable(NamedTuple):
     name: str
     unit: str
     kind: str
-    """input or output."""
+    """input, output or parameter."""
     start: float
-
-    @property
-    def is_start(self) -> bool:
-        """Whether it begins as it is: contacts, and the state of a plant."""
-        return self.name.startswith("contact.") or (
-            self.kind == "output" and not self.name.startswith("u.")
-        )
+    """What it is before the first step."""
 
 
 @final
@@ -324,6 +329,12 @@ class LoadedLibrary:
         """Tell what contacts do: 0 open, 1 slides, 2 sticks."""
         felt = (ctypes.c_int * len(modes))(*modes.astype(int).tolist())
         self._library[f"{self._name}_contacts"](ctypes.byref(self._state), felt)
+
+    def change_gains(self, values: Vector) -> int:
+        """Change the gains; return 0, or another status where nothing is changed."""
+        change, place = self._library[f"{self._name}_gains"], ctypes.c_void_p(values.ctypes.data)
+        status: int = change(ctypes.byref(self._state), place)
+        return status
 
     def step(self, t: float, *arrays: Vector) -> int:
         """Read the inputs of a step and write its outputs; return its status."""
@@ -358,6 +369,10 @@ CONTACTS = """
 /* Tell what the contacts do, before a step: 0 open, 1 slides, 2 sticks (all, after init). */
 void @name@_contacts(@name@_t *@subject@, const int contacts[@NAME@_CONTACTS]);
 """
+GAINS = """
+/* Change the gains, between steps; 0, or 1 and nothing is changed. */
+int @name@_gains(@name@_t *@subject@, const double gains[@NAME@_GAINS]);
+"""
 SET_CONTACTS = """
         for (i = 0; i < @nc@; i++) contacts[i] = (int)row[1 + @n_in@ + i];
         @name@_contacts(&controller, contacts);"""
@@ -381,6 +396,7 @@ HEADER = """\
 #define @NAME@_PERIOD @period@
 @sizes@
 #define @NAME@_CONTACTS @nc@
+#define @NAME@_GAINS @ng@
 
 #ifdef __cplusplus
 extern "C" {
@@ -391,7 +407,7 @@ typedef struct { double memory[@words@]; } @name@_t;
 void @name@_init(@name@_t *@subject@);
 void @name@_moved(@name@_t *@subject@);    /* after its memory was copied elsewhere */
 int @name@_step(@name@_t *@subject@, double t, @parameters@);
-@contacts@
+@contacts@@gains@
 static inline const char *@name@_message(int status)
 {
     static const char *const messages[] = {
@@ -534,6 +550,7 @@ COORDINATES = @coordinates@
 VELOCITIES = @velocities@
 INPUTS = @inputs@
 CONTACTS = @contact_names@
+GAINS = @gain_names@
 MESSAGES = (
 @messages@,
 )
@@ -560,6 +577,15 @@ class Controller:
     def restart(self):
         """Begin the task again."""
         _LIBRARY.@name@_init(ctypes.byref(self._state))
+
+    def change_gains(self, values):
+        """Change the gains, in the order of GAINS."""
+        values = np.ascontiguousarray(values, dtype=float)
+        if values.shape != (len(GAINS),):
+            raise ValueError(f"there are {len(GAINS)} gains")
+        place = ctypes.c_void_p(values.ctypes.data)
+        if len(GAINS) and _LIBRARY.@name@_gains(ctypes.byref(self._state), place):
+            raise ValueError("gains must be finite, and none below 0")
 
     def step(self, t, q, v, contacts=None):
         """Return the inputs to hold until the next tick."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ukctrl.control.task import Gain
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import KernelSequence
 
@@ -18,6 +19,8 @@ class Port(NamedTuple):
     units: tuple[str, ...]
     array: Vector
     """Where the steps have it."""
+    start: Vector
+    """What it is before the first step."""
 
 
 class Braking(NamedTuple):
@@ -52,3 +55,5 @@ class ExportedStep(NamedTuple):
     """What they do, of each robot of a law."""
     sticking: tuple[float, ...] = ()
     """What a contact does that sticks: without friction it slides."""
+    gains: tuple[Gain, ...] = ()
+    """Those that may be changed between steps."""

@@ -20,8 +20,10 @@ from ukctrl.simulation.export.c_library import CLibrary, built
 COMPILERS = ("cc", "gcc", "clang")
 PLATFORMS = {2: "linux64", 3: "x86_64-linux"}
 """Folder of binaries within a unit, by version of FMI."""
+VARIABILITY = {"input": "continuous", "output": "discrete", "parameter": "tunable"}
 BASE_UNITS = {
     "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1}, "m": {"m": 1}, "m/s": {"m": 1, "s": -1},
+    "1/s": {"s": -1}, "1/s^2": {"s": -2}, "1/s^3": {"s": -3},
     "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2},
 }  # fmt: skip
 """Exponents of units that FMI knows; others are left to descriptions."""
@@ -87,11 +89,10 @@ def _description(library: CLibrary, fmi: int, token: str) -> str:
     for reference, (name, unit, kind, value) in enumerate(named, 1):
         common = (
             f'name={quoteattr(name)} valueReference="{reference}" causality="{kind}" '
-            f'variability="{"discrete" if kind == "output" else "continuous"}"'
+            f'variability="{VARIABILITY[kind]}"'
         )
         has_unit = f" unit={quoteattr(unit)}" if unit in BASE_UNITS else ""
-        begin = value if name.startswith("contact.") else 0.0
-        start = f' start="{begin:g}"' if kind == "input" else ""
+        start = "" if kind == "output" else f' start="{value!r}"'
         initial = ' initial="calculated"' if kind == "output" else ""
         if fmi == 3:
             lines.append(f"    <Float64 {common}{initial}{has_unit}{start}/>")
@@ -99,7 +100,7 @@ def _description(library: CLibrary, fmi: int, token: str) -> str:
             lines.append(
                 f"    <ScalarVariable {common}{initial}><Real{has_unit}{start}/></ScalarVariable>"
             )
-    outputs = range(library.first_output, len(named) + 1)
+    outputs = [k for k, one in enumerate(named, 1) if one.kind == "output"]
     period = f"{library.period:g}"
     head = (
         f"modelName={quoteattr(library.name)} description={quoteattr(library.title)} "
@@ -145,7 +146,7 @@ COMMON = r"""
 
 #define API __attribute__((visibility("default")))
 enum { STATUS_OK = 0, STATUS_DISCARD = 2, STATUS_ERROR = 3, FIRST_OUTPUT = @first_output@ };
-enum { VARIABLES = @n_in@ + @nc@ + @n_out@ };
+enum { FIRST_GAIN = FIRST_OUTPUT + @n_out@, VARIABLES = @n_in@ + @nc@ + @n_out@ + @ng@ };
 static const double STARTS[VARIABLES] = { @starts@ };
 #define UNUSED(x) (void)(x)
 
@@ -182,9 +183,13 @@ static int unit_set(Unit *unit, const unsigned *where, size_t count, const doubl
 {
     size_t k;
     for (k = 0; k < count; k++) {
-        if (!where[k] || where[k] >= FIRST_OUTPUT) return STATUS_ERROR;
-        unit->value[where[k]] = values[k];
+        const unsigned at = where[k];
+        if (!at || at > VARIABLES || (at >= FIRST_OUTPUT && at < FIRST_GAIN)) return STATUS_ERROR;
+        unit->value[at] = values[k];
     }
+#if @NAME@_GAINS
+    if (@name@_gains(&unit->stepped, unit->value + FIRST_GAIN)) return STATUS_ERROR;
+#endif
     return STATUS_OK;
 }
 

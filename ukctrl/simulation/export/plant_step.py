@@ -17,7 +17,7 @@ from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 from ukctrl.mechanics.integrate.interval_kernels import STEP_RTOL
 from ukctrl.mechanics.integrate.ode_system import System
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.effects.effect import kind_of
+from ukctrl.simulation.effects.effect import ClockEffect, DelayLength, InputEffect, kind_of
 from ukctrl.simulation.export.exported_step import ExportedStep, Port
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -117,7 +117,8 @@ def plant_step(scenario: Scenario) -> ExportedStep:
         )
     _, at_ticks = effects.tick_drives(plant.snapshot.clock, loop.held_input, np.zeros(robot.nu))
     if at_ticks or effects.delay > 0.0:
-        kinds = tuple(kind_of(one) for one in scenario.effect)
+        of_inputs = InputEffect, ClockEffect, DelayLength
+        kinds = tuple(kind_of(one) for one in scenario.effect if isinstance(one, of_inputs))
         raise InputError(
             f"an effect on the inputs acts at the ticks ({quoted(kinds)}); that is part of the "
             "loop, and not of the plant: leave it out."
@@ -141,12 +142,13 @@ def plant_step(scenario: Scenario) -> ExportedStep:
         take_input,
         (grid, loop.held_input),
         (
-            Port("u", "inputs that are held", robot.actuators, actuation.units, loop.held_input),
+            Port("u", "inputs that are held", robot.actuators, actuation.units, loop.held_input,
+                 np.zeros(robot.nu)),
         ),
         (
             Port("q", "configuration at the end of the step", robot.coordinates,
-                 structure.coordinate_units, state.q),
-            Port("v", "velocity then", robot.dofs, structure.dof_units, state.v),
+                 structure.coordinate_units, state.q, state.q.copy()),
+            Port("v", "velocity then", robot.dofs, structure.dof_units, state.v, state.v.copy()),
         ),
         "u is not finite, or t is not the end of the last step",
     )  # fmt: skip

@@ -92,6 +92,7 @@ class Runtime:
         self._dynamics = dynamics
         self._memory, self._rate = np.zeros((2, len(law.memory)))
         self._clock = np.zeros(1)
+        self._gains = law.gains
         self._answers = LawChecks(scenario.controller, law, robot.nu)
         self._tick.check_command = self._check
         steps = (
@@ -180,18 +181,19 @@ class Runtime:
             take_state,
             (structure.manifold_table, s.clock, s.q, s.v),
             (
-                Port("q", "measured configuration", self.coordinates, q, s.q),
-                Port("v", "measured velocity", self.dofs, v, s.v),
+                Port("q", "measured configuration", self.coordinates, q, s.q, self.q),
+                Port("v", "measured velocity", self.dofs, v, s.v, self.v),
             ),
             (
                 Port("u", "inputs to hold until the next tick", self.inputs, actuation.units,
-                     self._tick.u),
+                     self._tick.u, np.zeros(len(self.inputs))),
             ),
             "the state is refused: q or v is not finite, or a rotation is not of unit length",
             self._braking(),
             self.contacts,
             tuple(model.mode for model in models),
             tuple(np.where(mu > 0.0, STICKING, SLIDING).tolist()),
+            self._gains,
         )  # fmt: skip
 
     def _braking(self) -> Braking | None:

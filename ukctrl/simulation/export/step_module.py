@@ -15,6 +15,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from ukctrl.core.expression.interpreter import evaluate_into
+from ukctrl.core.expression.straight_line import straight_line
 from ukctrl.core.jit.argument_block import (
     TARGET,
     WORD,
@@ -35,6 +37,7 @@ from ukctrl.core.program.memory_image import (
     arrays_in,
 )
 from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, USES_PLAN
+from ukctrl.robot.rigid.tree_kernels import TreeBuffers, world_rows
 from ukctrl.simulation.export.exported_step import ExportedStep
 
 BYTE, INT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.DoubleType()
@@ -59,8 +62,8 @@ class StateLayout(NamedTuple):
 
 @final
 class StepModule:
-    """A module that defines ``NAME_init``, ``NAME_moved``, ``NAME_step`` and, with contacts,
-    ``NAME_contacts``.
+    """A module that defines ``NAME_init``, ``NAME_moved``, ``NAME_step``, with contacts
+    ``NAME_contacts``, and with gains ``NAME_gains``.
 
     Args:
         name: What its functions are called.
@@ -72,13 +75,20 @@ class StepModule:
         self._name, self._step, self._policy = name, step, policy
         ports = [port.array for port in (*step.inputs, *step.outputs)]
         state = arrays_in(step.state)
-        arrays = (*state, *ports, *step.modes)
+        gains = {id(one.values): one.values for one in step.gains}
+        arrays = (*state, *ports, *step.modes, *gains.values())
         everything = MemoryImage(step.steps, arrays)
         self.python_steps = tuple(dict.fromkeys(everything.python_steps))
         """Parts that only Python can take: with any there is no such module."""
         if self.python_steps:
             return
         self._calls = [_call_of(one) for one in everything.bound_kernels]
+        self._trees = [
+            argument
+            for one in everything.bound_kernels
+            for argument in one.arguments
+            if isinstance(argument, TreeBuffers)
+        ]
         written = written_arrays(self._calls, ARENA_BYTES)
         addresses = {
             array.ctypes.data
@@ -99,6 +109,8 @@ class StepModule:
         self._write_step()
         if step.modes:
             self._write_contacts()
+        if step.gains:
+            self._write_gains()
 
     def linked(self) -> Any:
         """Return it with all that it calls."""
@@ -185,15 +197,11 @@ class StepModule:
         size, plain = WORD(len(self._image.variable)), ir.IntType(1)(0)
         builder.call(copy, [base, builder.bitcast(template, POINTER), size, plain])
         self._store(builder, base, self.layout.last_t, DOUBLE(-np.inf))
-        for k, value in enumerate(self._outputs()):
+        starts = np.concatenate([port.start for port in self._step.outputs])
+        for k, value in enumerate(starts.tolist()):
             self._store(builder, base, self.layout.held + WORD_BYTES * k, DOUBLE(value))
         builder.call(moved, [base])
         builder.ret_void()
-
-    def _outputs(self) -> Iterator[float]:
-        """Yield what is held before the first step: of a controller zeros, of a plant its start."""
-        for port in self._step.outputs:
-            yield from np.zeros(len(port.array)) if port.symbol == "u" else port.array.tolist()
 
     def _write_moved(self) -> Any:
         """Write what corrects all addresses in a controller, which it has of itself."""
@@ -256,6 +264,7 @@ class StepModule:
             builder.cbranch(good, after, refused)
             builder.position_at_end(after)
 
+        self._write_world(builder, base)
         enter = self._declare(ENTER_ARENA, ir.FunctionType(ir.VoidType(), [POINTER]))
         builder.call(enter, [builder.gep(base, [WORD(self.layout.arena)])])
         last = self._at(builder, base, self.layout.last_t, DOUBLE)
@@ -266,8 +275,9 @@ class StepModule:
         self._write_kernel(builder, base, self._take, words, require, INVALID)
         for k, item in enumerate(self._step.steps.items, FIRST_STEP):
             assert isinstance(item, BoundKernel)
-            words = list(self._image.words(item.arguments))
-            self._write_kernel(builder, base, _call_of(item), words, require, k)
+            with self._where_interpreted(builder, base, item, k):
+                words = list(self._image.words(item.arguments))
+                self._write_kernel(builder, base, _call_of(item), words, require, k)
         builder.store(t, last)
         # where each output is, where it is held, and where the caller wants it
         cells = [
@@ -293,6 +303,38 @@ class StepModule:
                 value = self._braking_input(builder, places[1], k)
             builder.store(value, builder.gep(pointer, [WORD(k)]))
         builder.ret(status)
+
+    def _write_world(self, builder: Any, base: Any) -> None:
+        """Write the world where a tree's kernels have it beside bodies: LLVM then knows it."""
+        for buffers in self._trees:
+            for row in world_rows(buffers):
+                at = self._pointer(builder, base, self._image.place(row))
+                for k, value in enumerate(row.ravel().tolist()):
+                    builder.store(DOUBLE(value), builder.gep(at, [WORD(k)]))
+
+    @contextlib.contextmanager
+    def _where_interpreted(
+        self, builder: Any, base: Any, item: BoundKernel, k: int
+    ) -> Iterator[None]:
+        """Write a formula as code; what is written within runs where that has no finite value."""
+        function = None
+        if item.kernel is evaluate_into:
+            code, _, w, inputs, arguments, outputs, out = item.arguments
+            function = straight_line(self._module, f"formula.{k}", code, w, inputs, outputs)
+        if function is None:
+            yield
+            return
+        arrays = *arguments[: len(function.args) - 1], out
+        pointers = [self._pointer(builder, base, self._image.place(array)) for array in arrays]
+        is_finite = builder.call(function, pointers)
+        with builder.if_then(builder.not_(is_finite), likely=False):
+            yield
+
+    def _pointer(self, builder: Any, base: Any, place: Place) -> Any:
+        """Return where numbers are."""
+        constants = builder.bitcast(self._constants, POINTER)
+        source = constants if place.is_constant else base
+        return builder.bitcast(builder.gep(source, [WORD(place.offset)]), DOUBLES)
 
     def _braking_input(self, builder: Any, v: Any, k: int) -> Any:
         """Return an input that brakes its motor, within limits; 0 at a speed that is no number."""
@@ -341,6 +383,21 @@ class StepModule:
                             value = builder.select(chosen, DOUBLE(mode), value)
                     self._store(builder, base, at + WORD_BYTES * (columns * c + column), value)
         builder.ret_void()
+
+    def _write_gains(self) -> None:
+        """Write what takes gains, all at once, which must not be negative."""
+        function, builder = self._exported("gains", INT, [POINTER, DOUBLES])
+        base, values = function.args
+        good, read = ir.IntType(1)(1), list[Any]()
+        for k, _ in enumerate(self._step.gains):
+            read.append(builder.load(builder.gep(values, [WORD(k)])))
+            for sign, bound in ((">=", 0.0), ("<", np.inf)):
+                good = builder.and_(good, builder.fcmp_ordered(sign, read[-1], DOUBLE(bound)))
+        with builder.if_then(good):
+            for value, gain in zip(read, self._step.gains, strict=True):
+                at = self._image.place(gain.values).offset + WORD_BYTES * gain.place
+                self._store(builder, base, at, value)
+        builder.ret(builder.select(good, INT(OK), INT(INVALID)))
 
 
 def _call_of(one: BoundKernel) -> KernelCall:
