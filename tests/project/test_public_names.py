@@ -21,7 +21,7 @@ from ukctrl.simulation.export.export_controller import SCRIPT
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 MEASURES_INSIDES = {
-    "export.py", "formulations.py", "n_four_bar.py", "qp_solvers.py", "rollouts.py",
+    "export.py", "formulations.py", "n_four_bar.py", "qp_solvers.py", "rollouts.py", "with_c.py",
 }  # fmt: skip
 """Benchmarks that time parts of ukctrl against each other, and stand for no user's script."""
 OF_UKCTRL = (ROOT / "docs" / "adding-a-part.md",)

@@ -6,5 +6,6 @@ evaluated at once when they are constant (``units``); else turned into sympy exp
 (``symbolic``). One compiled loop (``interpreter``) runs the tables of operations
 (``compiled_formula``) that are made of them (``codegen``) and stored on disk (``formula_cache``),
 when constraint rows (``constraint_rows``) and equations of motion (``lagrange_equations``) have
-differentiated them. sympy is imported only for what is not stored.
+differentiated them; where a formula goes into a C library, it is written as code
+(``straight_line``). sympy is imported only for what is not stored.
 """
