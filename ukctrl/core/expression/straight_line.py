@@ -97,10 +97,9 @@ class _Writer:
     def write(self) -> None:
         """Write all."""
         builder, operations = self._builder, self._operations
-        changing = {to for _, _, to in self._inputs}
-        changing |= {to for op, to, *_ in operations if op not in (LESS, JUMP)}
+        written = {to for op, to, *_ in operations if op not in (LESS, JUMP)}
         # LLVM makes values of them
-        for place in sorted(changing):
+        for place in sorted(written | {to for _, _, to in self._inputs}):
             self._places[place] = builder.alloca(DOUBLE)
             builder.store(DOUBLE(float(self._w[place])), self._places[place])
         self._sum = builder.alloca(DOUBLE)
@@ -124,13 +123,12 @@ class _Writer:
                 builder.cbranch(smaller, after, blocks[k + 1 + places[2]])
                 builder.position_at_end(after)
             else:
-                value = self._value(op, [self._read(place) for place in places[: _reads(op)]])
+                value = self._value(op, [self._read(place) for place in places[: READS.get(op, 1)]])
                 builder.store(value, self._places[to])
                 if k in watched:
                     self._watch(value)
         self._enter(blocks.get(len(operations)))
         *_, out = self._function.args
-        written = {to for op, to, *_ in operations if op not in (LESS, JUMP)}
         for k, place in enumerate(self._outputs):
             value = self._read(place)
             if place not in written:
@@ -192,7 +190,3 @@ class _Writer:
         if name not in module.globals:
             ir.Function(module, ir.FunctionType(DOUBLE, [DOUBLE] * len(read)), name)
         return builder.call(module.globals[name], read)
-
-
-def _reads(op: int) -> int:
-    return READS.get(op, 1)
