@@ -38,11 +38,12 @@ To = Annotated[
     ),
 ]
 For = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--target",
         metavar="PROCESSOR",
-        help="Of a C library: host (as absent), x86-64, x86-64-v3 or aarch64.",
+        help="Of a library: host (as absent), x86-64, x86-64-v3 or aarch64; of an FMU, again for "
+        "each.",
     ),
 ]
 Part = Annotated[
@@ -99,8 +100,10 @@ def export(
         raise InputError("--fast and --on-refusal are of a C library; add --to c or --to fmu.")
     if to == "python" and part == "plant":
         raise InputError("a plant becomes a C library or an FMU; add --to c or --to fmu.")
-    if to != "c" and target:
-        raise InputError("--target is of a C library; add --to c.")
+    if to == "python" and target:
+        raise InputError("--target is of a library or an FMU; add --to c or --to fmu.")
+    if to == "c" and target and len(target) > 1:
+        raise InputError("a C library is for one processor; give --target once.")
     if to != "fmu" and fmi:
         raise InputError("--fmi is of an FMU; add --to fmu.")
     ticks = None if period is None else _parse_seconds("period", period)
@@ -132,13 +135,15 @@ def export(
         with prefix_errors(scenario):
             given, policy = (chosen, result, folder), on_refusal or "hold"
             if to == "c":
+                [processor] = target or ["host"]
                 done = export_c_library(
-                    *given, part=part, target=target or "host", fast=fast, on_refusal=policy
+                    *given, part=part, target=processor, fast=fast, on_refusal=policy
                 )
             elif to == "fmu":
                 done = export_fmu(
-                    *given, part=part, fmi=int(fmi or 3), fast=fast, on_refusal=policy
-                )
+                    *given, part=part, fmi=int(fmi or 3), targets=tuple(target or ["x86-64"]),
+                    fast=fast, on_refusal=policy,
+                )  # fmt: skip
             else:
                 done = export_controller(chosen, result, folder, points=spacing, trust=trust)
         print_result(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))

@@ -21,7 +21,7 @@ from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.safety.safety_filter import SafetyFilter
 from ukctrl.control.state_evaluator import StateEvaluator
-from ukctrl.control.task import NO_MEMORY, Gain, Signal, Task
+from ukctrl.control.task import NO_MEMORY, Signal, Task, TunableGain
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.caches import IdentityCache
@@ -81,7 +81,7 @@ class Law:
     """Memory at the start of a run."""
     switches: ClassVar[bool] = False
     """Whether it has modes, and so a `guard`."""
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[TunableGain, ...] = ()
     """Those that may be changed while it runs, where it is handed over."""
     keeper: SafetyFilter | None = None
     """What changes its input where something must be kept; None: nothing does."""

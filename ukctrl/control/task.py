@@ -30,7 +30,7 @@ class Signal(NamedTuple):
     """Names of the entries of a vector; absent: numbers."""
 
 
-class Gain(NamedTuple):
+class TunableGain(NamedTuple):
     """A gain that may be changed while a law runs: a number that kernels read at every tick."""
 
     name: str

@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from ukctrl.simulation.export.step_module import BACKWARDS, INVALID, OK
 COMPILER = shutil.which("cc")
 with_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+CROSS_COMPILER = "aarch64-linux-gnu-gcc"
 ELF_MACHINES = {"x86-64": 62, "x86-64-v3": 62, "aarch64": 183}
 """What the header of an object file calls a processor."""
 
@@ -227,6 +229,56 @@ def test_other_processors_get_object_code_and_what_runs_here_the_same_numbers(tm
     controller, u = loaded(done), np.ones(1)
     assert controller.step(0.0, np.full(2, np.nan), np.zeros(2), u) == INVALID
     assert u == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (shutil.which(CROSS_COMPILER) and shutil.which("qemu-aarch64")),
+    reason="needs gcc-aarch64-linux-gnu and qemu-user",
+)
+@pytest.mark.parametrize("name", ["scara-helix", "coordinated-arms", "a1-squat"])
+def test_another_processor_gets_the_inputs_of_the_run_to_rounding(name, tmp_path):
+    """Its program runs under QEMU, and finds an input that is off by more than that."""
+    exported(tmp_path, name, target="aarch64")
+    build = [CROSS_COMPILER, "-O2", *STRICT, "-static", "check.c", *map(str, tmp_path.glob("*.o")),
+             "-lm", "-o", "compare"]  # fmt: skip
+    built = run(build, tmp_path)
+    assert not built.returncode, built.stderr
+    told = run(["qemu-aarch64", "./compare"], tmp_path)
+    assert not told.returncode, told.stdout
+    assert "60 ticks: " in told.stdout
+    assert "0 refused" in told.stdout
+    rows = np.fromfile(tmp_path / "check.bin")
+    rows[-1] += 1e-11 * np.abs(rows).max()
+    rows.tofile(tmp_path / "other.bin")
+    assert run(["qemu-aarch64", "./compare", "other.bin"], tmp_path).returncode == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(CROSS_COMPILER), reason="needs gcc-aarch64-linux-gnu")
+def test_a_unit_has_a_binary_for_each_processor_that_is_asked_for(tmp_path):
+    scenario, result = sampled("two-mass-spring")
+    export_fmu(scenario, result, tmp_path, targets=("aarch64", "x86-64-v3"))
+    with zipfile.ZipFile(tmp_path / "two_mass_spring.fmu") as unit:
+        for folder, target in (("aarch64-linux", "aarch64"), ("x86_64-linux", "x86-64-v3")):
+            binary = unit.read(f"binaries/{folder}/two_mass_spring.so")
+            assert struct.unpack_from("<H", binary, 18) == (ELF_MACHINES[target],)
+            assert b"fmi3DoStep" in binary
+
+
+@with_compiler
+@pytest.mark.parametrize(
+    ("fmi", "targets", "words"),
+    [
+        (2, ("x86-64", "aarch64"), "FMI 2 has binaries for x86-64, x86-64-v3; got 'aarch64'"),
+        (3, ("x86-64", "x86-64-v3"), "one binary for x86-64"),
+        (3, ("arm",), "FMI 3 has binaries for x86-64, x86-64-v3, aarch64; got 'arm'"),
+    ],
+)
+def test_processors_that_a_unit_cannot_have_are_refused_by_name(fmi, targets, words, tmp_path):
+    with pytest.raises(InputError, match=words):
+        export_fmu(*sampled("two-mass-spring", ticks=3), tmp_path, fmi=fmi, targets=targets)
+    assert not list(tmp_path.glob("*.fmu"))
 
 
 LAWS = {

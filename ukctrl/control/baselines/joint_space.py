@@ -22,7 +22,7 @@ from ukctrl.control.feedback.linear_feedback import Baumgarte
 from ukctrl.control.inverse_actuation import FullActuation
 from ukctrl.control.joint_motion import independent_joints, joint_motion
 from ukctrl.control.servo import Servo
-from ukctrl.control.task import Gain, Signal, Task
+from ukctrl.control.task import Signal, Task, TunableGain
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -192,11 +192,11 @@ def _gain_matrix(stack: Stack, **gains: RowGain) -> Matrix:
     return np.array([row_gains(gain, stack, name) for name, gain in gains.items()])
 
 
-def _tunable(stack: Stack, matrix: Matrix, *names: str) -> tuple[Gain, ...]:
+def _tunable(stack: Stack, matrix: Matrix, *names: str) -> tuple[TunableGain, ...]:
     """Return gains, a line of a matrix for each name."""
     # units are of forces and of joints, which differ from row to row: the header says none
     return tuple(
-        Gain(name, row, "", matrix, line * len(stack) + i)
+        TunableGain(name, row, "", matrix, line * len(stack) + i)
         for line, name in enumerate(names)
         for i, row in enumerate(stack.names)
     )

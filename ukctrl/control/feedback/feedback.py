@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.control.error_polynomial import ErrorPolynomial, probed_error_polynomials
-from ukctrl.control.task import NO_MEMORY, Gain, Signal
+from ukctrl.control.task import NO_MEMORY, Signal, TunableGain
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import PerElement, Quantity, spec
@@ -82,7 +82,7 @@ class AttachedFeedback:
     has_integrals: bool = False
     """Whether its memory begins with the integral of each row's error, a larger one of which asks
     for less."""
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[TunableGain, ...] = ()
     """Those that may be changed while it runs."""
     _outputs: RobotBuffers[Dynamics, tuple[Rows, Vector, FeedbackBuffers]] | None = None
 

@@ -17,7 +17,7 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     row_gains,
 )
-from ukctrl.control.task import Gain
+from ukctrl.control.task import TunableGain
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
@@ -59,7 +59,7 @@ class LinearFeedback(BoundFeedback):
         every = np.ones(len(stack), dtype=bool)
         used = (every, stack.holonomic, every & self.has_integrals)
         self.gains = tuple(
-            Gain(name, row, unit, self._gains, level * len(stack) + i)
+            TunableGain(name, row, unit, self._gains, level * len(stack) + i)
             for level, (name, unit) in enumerate(zip(names, GAIN_UNITS, strict=True))
             for i, row in enumerate(stack.names)
             if name and used[level][i]

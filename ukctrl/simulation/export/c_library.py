@@ -72,7 +72,7 @@ class CLibrary:
                 "on_refusal = 'damped' needs a controller of motors that always push along the "
                 "same velocities; choose 'hold' or 'zero'."
             )
-        processor = Target.named(target)
+        Target.named(target)  # an unknown one is told before anything is compiled
         self.name = identifier(scenario.name or "unnamed").lower()
         if step.subject == "plant":  # beside its controller in one program
             self.name += "_plant"
@@ -86,11 +86,17 @@ class CLibrary:
             )
         self.messages = module.messages
         self.layout = module.layout
-        self.code = object_code(module.linked(), processor, fast=fast, finite=FINITE_KERNELS)
+        self._linked = module.linked()
+        self.code = self.code_for(target)
         self.sizes = tuple(
             sum(len(port.array) for port in ports) for ports in (step.inputs, step.outputs)
         )
         """How many numbers go in and come out."""
+
+    def code_for(self, target: str) -> bytes:
+        """Return its object code for a processor, as `Target.named` knows them."""
+        processor = Target.named(target)
+        return object_code(self._linked, processor, fast=self._fast, finite=FINITE_KERNELS)
 
     def write(self, folder: Path, rows: Matrix) -> dict[str, str]:
         """Write all files; return what each is, by its name.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -214,6 +214,7 @@ def export_fmu(
     *,
     part: ExportedPart = "controller",
     fmi: int = 3,
+    targets: Sequence[str] = ("x86-64",),
     fast: bool = False,
     on_refusal: str = "hold",
 ) -> ExportedController:
@@ -225,19 +226,20 @@ def export_fmu(
         folder: Where to write; made when it does not exist.
         part: As of `export_c_library`.
         fmi: Version of FMI, 2 or 3.
+        targets: Processors that it has binaries for, such as ``("x86-64", "aarch64")``.
         fast: As of `export_c_library`.
         on_refusal: As of `export_c_library`.
 
     Raises:
-        InputError: As of `export_c_library`; or there is no C compiler.
+        InputError: As of `export_c_library`; or there is no C compiler for a processor.
     """
     from ukctrl.simulation.export.c_library import CLibrary
     from ukctrl.simulation.export.fmu import functional_mockup_unit
 
     (step, rows), folder = _step_and_rows(scenario, result, part), Path(folder)
-    # units are made for this machine's family, and not for this very processor
+    # units are made for families of processors, and not for this very one
     library = CLibrary(scenario, step, target="x86-64", fast=fast, on_refusal=on_refusal)
-    content = functional_mockup_unit(library, fmi)
+    content = functional_mockup_unit(library, fmi, targets)
     with tempfile.TemporaryDirectory() as place:
         library.write(Path(place), rows)
         comparison, note = library.replay(Path(place), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ukctrl.control.task import Gain
+from ukctrl.control.task import TunableGain
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import KernelSequence
 
@@ -55,5 +55,5 @@ class ExportedStep(NamedTuple):
     """What they do, of each robot of a law."""
     sticking: tuple[float, ...] = ()
     """What a contact does that sticks: without friction it slides."""
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[TunableGain, ...] = ()
     """Those that may be changed between steps."""

@@ -10,6 +10,7 @@ import io
 import shutil
 import uuid
 import zipfile
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from xml.sax.saxutils import quoteattr
 
@@ -17,9 +18,17 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.message_text import one_line
 from ukctrl.simulation.export.c_library import CLibrary, built
 
-COMPILERS = ("cc", "gcc", "clang")
-PLATFORMS = {2: "linux64", 3: "x86_64-linux"}
-"""Folder of binaries within a unit, by version of FMI."""
+COMPILERS = {
+    "x86-64": ("cc", "gcc", "clang"),
+    "x86-64-v3": ("cc", "gcc", "clang"),
+    "aarch64": ("aarch64-linux-gnu-gcc",),
+}
+"""What makes a shared library for a processor, the first that there is."""
+PLATFORMS = {
+    2: {"x86-64": "linux64", "x86-64-v3": "linux64"},
+    3: {"x86-64": "x86_64-linux", "x86-64-v3": "x86_64-linux", "aarch64": "aarch64-linux"},
+}
+"""Folder of binaries within a unit, by version of FMI and processor."""
 VARIABILITY = {"input": "continuous", "output": "discrete", "parameter": "tunable"}
 BASE_UNITS = {
     "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1}, "m": {"m": 1}, "m/s": {"m": 1, "s": -1},
@@ -29,28 +38,30 @@ BASE_UNITS = {
 """Exponents of units that FMI knows; others are left to descriptions."""
 
 
-def functional_mockup_unit(library: CLibrary, fmi: int = 3) -> bytes:
+def functional_mockup_unit(
+    library: CLibrary, fmi: int = 3, targets: Sequence[str] = ("x86-64",)
+) -> bytes:
     """Return a unit as the content of its file.
 
     Args:
         library: The controller or plant.
         fmi: Version of FMI, 2 or 3.
+        targets: Processors that it has binaries for.
 
     Raises:
-        InputError: There is no C compiler, or it does not run on this processor.
+        InputError: This version of FMI does not know a processor, two are of one family, there is
+            no C compiler for one, or it does not take the unit.
     """
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if compiler is None:
-        raise InputError("a unit of FMI needs a C compiler: install gcc or clang.")
+    folders = _folders(fmi, targets)
     token = str(uuid.uuid5(uuid.NAMESPACE_OID, library.code.hex()))
     file, source = io.BytesIO(), _sources(library, fmi, token)
-    options = "-O2", "-std=c99", "-fPIC", "-shared", "-fvisibility=hidden"
-    binary, said = built(source, compiler, *options, "fmu.c", f"{library.name}.o")
-    if not binary:
-        raise InputError(f"the C compiler does not take the unit: {one_line(said)}")
+    binaries = {
+        f"binaries/{folder}/{library.name}.so": _binary(library, target, source)
+        for target, folder in folders.items()
+    }
     files = {
         "modelDescription.xml": _description(library, fmi, token).encode(),
-        f"binaries/{PLATFORMS[fmi]}/{library.name}.so": binary,
+        **binaries,
         f"documentation/{library.name}.h": source[f"{library.name}.h"],
     }
     with zipfile.ZipFile(file, "w") as archive:
@@ -62,6 +73,34 @@ def functional_mockup_unit(library: CLibrary, fmi: int = 3) -> bytes:
     return file.getvalue()
 
 
+def _folders(fmi: int, targets: Sequence[str]) -> dict[str, str]:
+    """Return the folder of each processor's binary."""
+    known = PLATFORMS[fmi]
+    for target in targets:
+        if target not in known:
+            raise InputError(
+                f"a unit of FMI {fmi} has binaries for {', '.join(known)}; got '{target}'."
+            )
+    folders = {target: known[target] for target in targets}
+    if len(set(folders.values())) < len(folders):
+        raise InputError("a unit has one binary for x86-64: give x86-64 or x86-64-v3.")
+    return folders
+
+
+def _binary(library: CLibrary, target: str, source: Mapping[str, bytes]) -> bytes:
+    """Return a unit's shared library for a processor."""
+    compiler = next(filter(None, map(shutil.which, COMPILERS[target])), None)
+    if compiler is None:
+        names = " or ".join(COMPILERS[target][-2:])
+        raise InputError(f"a unit of FMI for {target} needs a C compiler: install {names}.")
+    files = {**source, f"{library.name}.o": library.code_for(target)}
+    options = "-O2", "-std=c99", "-fPIC", "-shared", "-fvisibility=hidden"
+    binary, said = built(files, compiler, *options, "fmu.c", f"{library.name}.o")
+    if not binary:
+        raise InputError(f"the C compiler does not take the unit: {one_line(said)}")
+    return binary
+
+
 def _sources(library: CLibrary, fmi: int, token: str) -> dict[str, bytes]:
     text = library.filled(
         COMMON + (FMI3 if fmi == 3 else FMI2), token=token, first_output=str(library.first_output)
@@ -69,7 +108,6 @@ def _sources(library: CLibrary, fmi: int, token: str) -> dict[str, bytes]:
     return {
         "fmu.c": text.encode(),
         f"{library.name}.h": library.header().encode(),
-        f"{library.name}.o": library.code,
     }
 
 
