@@ -10,7 +10,7 @@ CORE   := $(VENV)/.core
 STAMP  := $(VENV)/.built
 OUT    := out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet install --no-compile --constraint constraints.txt
-CODE   := ukctrl ukctrl_film ukctrl_laws ukctrl_optimal ukctrl_papers tests benchmarks tools hatch_build.py
+CODE   := ukctrl ukctrl_film ukctrl_identification ukctrl_laws ukctrl_optimal ukctrl_papers tests benchmarks tools hatch_build.py
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 

@@ -1,0 +1,27 @@
+"""What a robot's sensors said over one motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ukctrl.core.arrays import Vector
+
+
+class JointLog(NamedTuple):
+    """Channels of one recording, in the units of the robot; each of shape ``(n,)``.
+
+    Positions are named by the robot's coordinates (`Robot.coordinates`), velocities and efforts by
+    its velocities (`Robot.dofs`), which for a joint with one freedom is the joint's name. What was
+    not measured is absent.
+    """
+
+    source: str
+    """The file that it was read from, and what in it."""
+    time: Vector
+    """Strictly growing, from the log's own origin [s]."""
+    position: dict[str, Vector]
+    """[rad or m]; without the jumps of wrapped angles."""
+    velocity: dict[str, Vector]
+    """[rad/s or m/s]."""
+    effort: dict[str, Vector]
+    """What motors put on joints, after the gear [N m or N]."""
