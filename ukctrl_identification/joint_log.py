@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ukctrl.core.arrays import Vector
@@ -25,3 +27,5 @@ class JointLog(NamedTuple):
     """[rad/s or m/s]."""
     effort: dict[str, Vector]
     """What motors put on joints, after the gear [N m or N]."""
+    acceleration: Mapping[str, Vector] = MappingProxyType({})
+    """By velocities, as simulations have them [rad/s^2 or m/s^2]."""

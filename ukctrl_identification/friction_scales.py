@@ -1,0 +1,62 @@
+"""Velocities that shape friction, which no equation is linear in, one joint after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.robot import Robot
+from ukctrl_identification.base_parameters import base_parameters
+from ukctrl_identification.passive_motion import FreeMotion
+from ukctrl_identification.regression import Regression, Triangle
+
+SCALES = 0.005 * 2.0 ** np.arange(7)
+"""Velocity scales that are tried [rad/s or m/s]."""
+STRIBECK = 0.02 * 2.0 ** np.arange(5)
+"""Stribeck velocities that are tried [rad/s or m/s]."""
+MAX_SAMPLES = 40_000
+"""Of a longer log so many are looked at, evenly spread."""
+
+
+def friction_scales(
+    robot: Robot, motion: FreeMotion, *, stribeck: bool = False
+) -> tuple[Vector, Vector | None]:
+    """Return the velocity scale and the Stribeck velocity of each joint's friction, shape ``(nv,)``.
+
+    Those with which a joint's own equation leaves least; its equation holds alone, so that one
+    joint's choice does not change another's.
+
+    Args:
+        robot: The robot.
+        motion: The samples.
+        stribeck: Whether breakaway levels are to be fitted.
+    """
+    stride = max(1, len(motion.motion.q) // MAX_SAMPLES)
+    some, nv = motion.part(slice(None, None, stride)), robot.nv
+    scales, slow = np.full(nv, SCALES[1]), np.full(nv, STRIBECK[-1])
+    least = np.full(nv, np.inf)
+    pairs: Iterable[tuple[float, float | None]] = ((scale, None) for scale in SCALES)
+    if stribeck:
+        # below twice the scale the two could not be told from each other
+        pairs = ((e, s) for e in SCALES for s in STRIBECK if s >= 2.0 * e)
+    for scale, velocity in pairs:
+        of_joints = None if velocity is None else np.full(nv, velocity)
+        regression = Regression(robot, np.full(nv, scale), of_joints)
+        for one in regression.triangles(some):
+            left = _alone(one)
+            if left < least[one.row]:
+                least[one.row], scales[one.row] = left, scale
+                if velocity is not None:
+                    slow[one.row] = velocity
+    return scales, slow if stribeck else None
+
+
+def _alone(one: Triangle) -> float:
+    """Return what an equation leaves when its parameters are fitted to it alone."""
+    X, y = one.R[:, :-1], one.R[:, -1]
+    kept = base_parameters(X).independent
+    values = np.linalg.lstsq(X[:, kept], y, rcond=None)[0]
+    e = X[:, kept] @ values - y
+    return float(e @ e)

@@ -1,0 +1,187 @@
+r"""Fits of base parameters, and how sure they are.
+
+Noise of an equation is one number, $\sigma_i$, that its own residual tells; a filter ties samples
+together, so that of ``n`` only a share counts. With $C$ the covariance,
+
+$$ \hat\beta = C \sum_i \sigma_i^{-2} X_i^\top y_i, \qquad
+   C^{-1} = s \sum_i \sigma_i^{-2} X_i^\top X_i . $$
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy import stats
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl_identification.base_parameters import WEAK, BaseParameters
+from ukctrl_identification.passive_motion import FreeMotion
+from ukctrl_identification.regression import Regression, Triangle, stacked
+
+ROUNDS = 5
+"""How often weights and noise are made of the residuals of the fit before."""
+HUBER = 1.345
+"""Residuals beyond so many deviations pull with a constant force: 95 % efficiency on Gaussian noise."""
+HUBER_ROUNDS = 20
+HUBER_RTOL = 1e-4
+"""Of a deviation: where changes of parameters are less, weights have settled."""
+NOISE_FLOOR = 1e-14
+"""Noise counts as at least so much of an equation's right side: exact data have none."""
+
+
+class Fit(NamedTuple):
+    """Base parameters, and what is known of them."""
+
+    values: Vector
+    """Shape ``(b,)``."""
+    covariance: Matrix
+    """Shape ``(b, b)``; infinite on the diagonal where the log tells nothing."""
+    noise: Vector
+    """Deviation of each equation's residual, shape ``(k,)`` [N m or N]."""
+    triangle: Matrix
+    """Of all equations, each divided by its noise, and of the share that counts: ``R`` and the
+    right side, shape ``(b + 1, b + 1)``."""
+
+    @property
+    def deviations(self) -> Vector:
+        """Standard deviation of each base parameter, shape ``(b,)``."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def intervals(self, level: float = 0.95) -> Matrix:
+        """Return the ends of each parameter's interval, shape ``(b, 2)``."""
+        reach = float(stats.norm.ppf(0.5 + level / 2.0)) * self.deviations
+        return np.column_stack([self.values - reach, self.values + reach])
+
+
+def weighted_fit(
+    triangles: Sequence[Triangle],
+    base: BaseParameters,
+    independent: float,
+    prior: Vector,
+    *,
+    weighted: bool = True,
+) -> Fit:
+    """Return the fit of least squares, each equation weighted by its own noise.
+
+    Args:
+        triangles: What the samples say of each equation.
+        base: The base parameters, which are the columns.
+        independent: Share of the samples that are independent of each other.
+        prior: Values in directions of which the samples tell nothing, shape ``(b,)``.
+        weighted: Whether equations have weights; otherwise all have the same noise.
+    """
+    p = base.map.shape[1]
+    noise, fit = np.ones(len(triangles)), None
+    for _ in range(ROUNDS):
+        R = np.sqrt(independent) * stacked(triangles, p, noise)[:, [*base.independent, p]]
+        values, covariance = _solved(R, prior)
+        full = np.zeros(p)
+        full[base.independent] = values
+        squares = np.array([one.residual(full) for one in triangles])
+        counts = np.array([one.samples for one in triangles])
+        used = np.array([
+            _hat(one, base, covariance) / sigma**2 for one, sigma in zip(triangles, noise, strict=True)
+        ])  # fmt: skip
+        left = np.maximum(counts - used, 1.0)  # each parameter takes 1 / share of the samples
+        floor = NOISE_FLOOR * np.array([np.linalg.norm(one.R[:, -1]) for one in triangles])
+        noise = np.maximum(np.sqrt(squares / left), floor / np.sqrt(counts) + np.finfo(float).tiny)
+        if not weighted:
+            noise[:] = np.sqrt(squares.sum() / left.sum())
+        fit = Fit(values, covariance, noise, R)
+    assert fit is not None
+    return fit
+
+
+def _solved(R: Matrix, prior: Vector) -> tuple[Vector, Matrix]:
+    """Return the solution of a triangle nearest to a prior, and its covariance."""
+    X, y = R[:, :-1], R[:, -1]
+    lengths = np.linalg.norm(X, axis=0)
+    scale = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    U, values, directions = np.linalg.svd(X * scale, full_matrices=False)
+    strong = values > WEAK * values[0]
+    back = directions[strong].T / values[strong]
+    solution = prior + scale * (back @ (U[:, strong].T @ (y - X @ prior)))
+    covariance = (back @ back.T) * np.outer(scale, scale)
+    untold = (np.abs(directions[~strong]) > WEAK).any(axis=0)
+    covariance[untold, untold] = np.inf
+    return solution, covariance
+
+
+def _hat(one: Triangle, base: BaseParameters, covariance: Matrix) -> float:
+    """Return the trace of an equation's part of the hat matrix, times its noise squared."""
+    at = np.searchsorted(base.independent, one.columns)
+    C = covariance[np.ix_(at, at)]
+    X, known = one.R[:, :-1], np.isfinite(np.diag(C))
+    X, C = X[:, known], C[np.ix_(known, known)]
+    return float(np.einsum("ij,jk,ik->", X, C, X))
+
+
+def robust_fit(
+    regression: Regression,
+    motion: FreeMotion,
+    base: BaseParameters,
+    independent: float,
+    prior: Vector,
+) -> Fit:
+    """Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
+
+    The arguments are those of `weighted_fit`, beside the samples themselves.
+    """
+    kept, p = base.kept(), base.map.shape[1]
+    fit = weighted_fit(regression.triangles(motion, kept), base, independent, prior)
+    full = np.zeros(p)
+    for _ in range(HUBER_ROUNDS):
+        full[base.independent] = fit.values
+        e = regression.residuals(motion, kept, full)
+        # the median tells the noise whatever outliers say
+        noise = 1.4826 * np.median(np.abs(e), axis=0)
+        size = np.abs(e) / np.maximum(noise, np.finfo(float).tiny)
+        weights = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
+        triangles = regression.triangles(motion, kept, np.sqrt(weights))
+        R = np.sqrt(independent) * stacked(triangles, p, noise)[:, [*base.independent, p]]
+        values, covariance = _solved(R, prior)
+        # of M-estimators: E[psi^2] / E[psi']^2 beside what least squares with these weights have
+        inside = size <= HUBER
+        factor = float((np.minimum(size, HUBER) ** 2).mean() / inside.mean() ** 2 * weights.mean())
+        moved = np.abs(values - fit.values) / np.sqrt(np.diag(covariance))
+        fit = Fit(values, covariance * factor, noise, R)
+        if float(np.nanmax(moved, initial=0.0)) < HUBER_RTOL:
+            break
+    return fit
+
+
+def instrumental_fit(
+    regression: Regression,
+    motion: FreeMotion,
+    instrument: FreeMotion,
+    base: BaseParameters,
+    independent: float,
+) -> Fit:
+    r"""Return the fit whose residual is orthogonal to another motion's columns.
+
+    $$ \hat\beta = (Z^\top X)^{-1} Z^\top y $$
+
+    with ``Z`` the columns along a motion that the noise of the sensors did not enter, such as the
+    motion that was asked for: noise of positions is in ``X`` and biases least squares, but is
+    independent of ``Z`` (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
+    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
+    """
+    kept, p = base.kept(), base.map.shape[1]
+    start = weighted_fit(
+        regression.triangles(motion, kept), base, independent, np.zeros(len(base.independent))
+    )
+    noise, fit, b = start.noise, start, len(base.independent)
+    for _ in range(ROUNDS):
+        cross, own = regression.cross_products(instrument, motion, kept, noise)
+        values = scipy.linalg.solve(cross[:, :-1], cross[:, -1])
+        back = np.linalg.inv(cross[:, :-1])
+        full = np.zeros(p)
+        full[base.independent] = values
+        e = regression.residuals(motion, kept, full)
+        count = len(e) - b / e.shape[1] / independent
+        noise = np.sqrt((e**2).sum(axis=0) / count)
+        fit = Fit(values, back @ own @ back.T / independent, noise, start.triangle)
+    return fit

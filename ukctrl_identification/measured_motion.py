@@ -1,0 +1,255 @@
+"""The motion of a log: states and accelerations in step, from filtered channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.robot import Robot
+from ukctrl_identification.joint_log import JointLog
+
+FILTER_ORDER = 4
+"""Of the Butterworth filter, which runs forwards and then backwards, so that nothing is late."""
+MOTION_SHARE = 0.99
+"""Of the power of the velocities, what lies below the frequency that counts as the motion's."""
+CUTOFF_PER_MOTION = 20.0
+"""By how much the filter lets more through than that."""
+NOISE_FACTOR = 100.0
+"""Power beside that of the sensor's noise from which on a frequency counts as motion."""
+MAX_GAP = 10.0
+"""Samples further apart than so many periods end a segment, which is filtered by itself."""
+MIN_SEGMENT = 30
+"""Samples that a segment must have to be of use."""
+EDGE_PERIODS = 1.0
+"""Periods of the filter's frequency that are left out at the ends of a segment."""
+
+
+class Motion(NamedTuple):
+    """States, accelerations and efforts at ``n`` instants."""
+
+    time: Vector
+    """[s]; from one segment to the next it may begin again."""
+    q: Matrix
+    """Configurations, shape ``(n, nq)``."""
+    v: Matrix
+    """Velocities, shape ``(n, nv)``."""
+    a: Matrix
+    """Accelerations, shape ``(n, nv)``."""
+    effort: Matrix
+    """Measured efforts on the joints, shape ``(n, nv)``; NaN where none is measured."""
+    independent: float
+    """Share of the samples that are independent: less than 1 once a filter has tied them."""
+
+    def part(self, where: slice | NDArray[np.bool_]) -> Motion:
+        """Return some of the instants."""
+        return Motion(*(channel[where] for channel in self[:5]), self.independent)
+
+    @staticmethod
+    def joined(motions: Sequence[Motion]) -> Motion:
+        """Return several motions, one after the other.
+
+        The share of independent samples is that of all together.
+        """
+        sizes = np.array([len(motion.time) for motion in motions], dtype=float)
+        shares = [motion.independent for motion in motions]
+        share = float(sizes @ shares / max(sizes.sum(), 1.0))
+        channels = (np.concatenate(parts) for parts in zip(*(m[:5] for m in motions), strict=True))
+        return Motion(*channels, share)
+
+
+class Filter(NamedTuple):
+    """A low-pass filter that delays nothing."""
+
+    sections: NDArray[np.float64]
+    period: float
+    """Time between samples [s]."""
+    cutoff: float
+    """Frequency that passes by half [Hz]."""
+
+    @staticmethod
+    def of(cutoff: float, period: float) -> Filter:
+        """Return the filter of a frequency [Hz]."""
+        return Filter(
+            signal.butter(FILTER_ORDER, cutoff, fs=1.0 / period, output="sos"), period, cutoff
+        )
+
+    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return channels, along the first axis, without what is faster."""
+        pad = min(len(x) - 1, int(3.0 / (self.cutoff * self.period)))
+        return np.asarray(signal.sosfiltfilt(self.sections, x, axis=0, padlen=pad))
+
+    @property
+    def independent(self) -> float:
+        """Share of independent samples: its noise bandwidth beside half the sampling rate."""
+        _, response = signal.sosfreqz(self.sections, 1 << 14)
+        return float(np.mean(np.abs(response) ** 4))
+
+
+def motion_frequency(time: Vector, positions: Matrix) -> float:
+    """Return the frequency below which nearly all of the motion's power lies [Hz].
+
+    Args:
+        time: Evenly spaced, shape ``(n,)`` [s].
+        positions: Shape ``(n, k)``.
+    """
+    period = float(time[1] - time[0])
+    moved = positions.std(axis=0)
+    positions = positions[:, moved > 1e-3 * moved.max(initial=0.0)]
+    if not positions.shape[1]:
+        return 1.0 / (len(time) * period)
+    window = min(len(positions), max(256, int(10.0 / period)))
+    frequency, power = signal.welch(positions, 1.0 / period, nperseg=window, axis=0)
+    # what is as strong at all high frequencies is the sensor's, and differentiating lifts it
+    floor = np.median(power[len(power) // 2 :], axis=0)
+    speed = np.where(power > NOISE_FACTOR * floor, power, 0.0) * frequency[:, None] ** 2
+    speed[-1] += np.finfo(float).tiny  # where nothing stands out, all frequencies may be motion
+    shares = np.cumsum(speed, axis=0) / speed.sum(axis=0)
+    return float(frequency[np.argmax(shares >= MOTION_SHARE, axis=0)].max())
+
+
+def measured_motion(
+    robot: Robot, log: JointLog, cutoff: float | None = None
+) -> tuple[Motion, float]:
+    """Return the motion of a log, and the filter's frequency [Hz], infinite where none ran.
+
+    Channels are brought to even times, filtered forwards and backwards, and differentiated by
+    central differences. A logged velocity is not needed; logged accelerations, as simulations
+    have them, are taken as they are, and then nothing is filtered unless a frequency is given.
+
+    Args:
+        robot: The robot.
+        log: The log.
+        cutoff: Frequency of the filter [Hz]; absent: from the motion; infinite: no filter.
+
+    Raises:
+        InputError: A coordinate or all efforts are missing, or nothing of the log is long enough.
+    """
+    missing = [name for name in robot.coordinates if name not in log.position]
+    if missing:
+        raise InputError(f"{log.source}: positions must be logged of {quoted(missing)}, too.")
+    efforts = [name for name in robot.dofs if name in log.effort]
+    if not efforts:
+        raise InputError(f"{log.source}: must have the effort of at least one joint; it has none.")
+    exact = cutoff is None and all(
+        name in channels for name in robot.dofs for channels in (log.velocity, log.acceleration)
+    )
+    if exact or cutoff == np.inf:
+        if not exact and len(log.acceleration) < robot.nv:
+            raise InputError(f"{log.source}: without a filter, accelerations must be logged.")
+        return _as_logged(robot, log), np.inf
+    pieces = [piece for piece in _even_pieces(robot, log) if len(piece.time) >= MIN_SEGMENT]
+    if not pieces:
+        raise InputError(
+            f"{log.source}: must have {MIN_SEGMENT} samples without a gap; nothing is that long."
+        )
+    longest = max(pieces, key=lambda piece: len(piece.time))
+    if cutoff is None:
+        cutoff = CUTOFF_PER_MOTION * motion_frequency(longest.time, longest.q)
+    period = float(longest.time[1] - longest.time[0])
+    cutoff = min(cutoff, 0.4 / period)
+    return Motion.joined([_filtered(robot, piece, cutoff) for piece in pieces]), cutoff
+
+
+class _Piece(NamedTuple):
+    """A stretch of a log at even times."""
+
+    time: Vector
+    q: Matrix
+    effort: Matrix
+
+
+def _channels(robot: Robot, log: JointLog) -> tuple[Matrix, Matrix]:
+    """Return positions and efforts as matrices."""
+    q = np.column_stack([log.position[name] for name in robot.coordinates])
+    nothing = np.full(len(log.time), np.nan)
+    effort = np.column_stack([log.effort.get(name, nothing) for name in robot.dofs])
+    return q, effort
+
+
+def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
+    """Return a log at even times, cut where samples are missing."""
+    q, effort = _channels(robot, log)
+    steps = np.diff(log.time)
+    period = float(np.median(steps))
+    ends = [0, *(np.flatnonzero(steps > MAX_GAP * period) + 1), len(log.time)]
+    pieces = []
+    for first, last in zip(ends, ends[1:], strict=False):
+        own = log.time[first:last]
+        if len(own) < 2:
+            continue
+        even = own[0] + period * np.arange(int((own[-1] - own[0]) / period) + 1)
+        at_even = (
+            np.column_stack([np.interp(even, own, column[first:last]) for column in channels.T])
+            for channels in (q, effort)
+        )
+        pieces.append(_Piece(even, *at_even))
+    return pieces
+
+
+def _filtered(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
+    """Return a stretch without what is faster than the filter, and with its derivatives."""
+    period = float(piece.time[1] - piece.time[0])
+    low_pass = Filter.of(cutoff, period)
+    q = _on_manifold(robot, low_pass(piece.q))
+    v = _velocities(robot, q, period)
+    a = _central_difference(v, period)
+    effort = low_pass(np.nan_to_num(piece.effort))
+    effort[np.isnan(piece.effort)] = np.nan
+    # ends have one-sided differences, and the filter knows nothing beyond them
+    edge = 2 + int(EDGE_PERIODS / (cutoff * period))
+    inner = slice(edge, max(edge, len(q) - edge))
+    return Motion(piece.time, q, v, a, effort, low_pass.independent).part(inner)
+
+
+def _as_logged(robot: Robot, log: JointLog) -> Motion:
+    """Return a log that has all that it takes."""
+    q, effort = _channels(robot, log)
+    v, a = (
+        np.column_stack([channels[name] for name in robot.dofs])
+        for channels in (log.velocity, log.acceleration)
+    )
+    return Motion(log.time, q, v, a, effort, 1.0)
+
+
+def _on_manifold(robot: Robot, q: Matrix) -> Matrix:
+    """Return configurations whose quaternions, sines and cosines are of unit length again."""
+    result = q.copy()
+    for block in robot.blocks:
+        turning = {
+            "free": slice(3, 7),
+            "spherical": slice(0, 4),
+            "planar": slice(2, 4),
+            "circle": slice(0, 2),
+        }
+        if block.shape in turning:
+            part = result[:, block.iq : block.iq + len(block.coordinates)][:, turning[block.shape]]
+            part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return result
+
+
+def _central_difference(x: Matrix, period: float) -> Matrix:
+    """Return the derivative along the first axis, to the fourth order; at the ends to the second."""
+    result = np.gradient(x, period, axis=0, edge_order=2)
+    result[2:-2] = (8.0 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / (12.0 * period)
+    return np.asarray(result)
+
+
+def _velocities(robot: Robot, q: Matrix, period: float) -> Matrix:
+    """Return the velocities of configurations at even times."""
+    if robot.nq == robot.nv:
+        return _central_difference(q, period)
+    v = np.zeros((len(q), robot.nv))
+    near = [robot.difference(one, two) for one, two in zip(q[:-1], q[1:], strict=True)]
+    steps = np.array(near) / period
+    v[1:-1] = (steps[1:] + steps[:-1]) / 2.0
+    v[0], v[-1] = steps[0], steps[-1]
+    # of rotations the fourth order by Richardson's rule: from twice the distance
+    far = np.array([robot.difference(one, two) for one, two in zip(q[:-4], q[4:], strict=True)])
+    v[2:-2] = (4.0 * v[2:-2] - far / (4.0 * period)) / 3.0
+    return v

@@ -1,0 +1,211 @@
+r"""Motions of robots with passive constraints, and the equations without their reactions.
+
+With ``A`` the passive rows, reactions are $A^\top \lambda$. A basis ``N`` of the velocities that
+they allow eliminates them, since $A N = 0$: from $Y\pi = \tau + A^\top\lambda$ there remains
+$N^\top Y \pi = N^\top \tau$. Here ``N`` has the identity at independent velocities, motors first,
+so that each equation is that of one joint, in its unit, and has its sensor's noise alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.consistent_state import consistent_state
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.robot import Robot
+from ukctrl_identification.measured_motion import Motion
+
+RANK_RTOL = 1e-9
+"""Singular values of passive rows of unit length below this count as zero."""
+MAX_LEVER = 1e3
+"""Dependent velocities beyond so many of the independent ones: the samples are left out."""
+
+
+class FreeMotion(NamedTuple):
+    """A motion, and the equations of it that no reaction or unmeasured effort enters."""
+
+    motion: Motion
+    rows: tuple[int, ...]
+    """The velocity that each equation is called after."""
+    basis: NDArray[np.float64] | None
+    """``N`` at each instant, shape ``(n, nv, k)``; None where each equation is one row of ``Y``."""
+    force: Matrix
+    """What is known of the right-hand side beside the efforts, shape ``(n, nv)``."""
+
+    def part(self, where: slice) -> FreeMotion:
+        """Return some of the instants."""
+        basis = None if self.basis is None else self.basis[where]
+        return FreeMotion(self.motion.part(where), self.rows, basis, self.force[where])
+
+    def right_side(self) -> Matrix:
+        """Return the measured efforts and known forces of each equation, shape ``(n, k)``."""
+        total = np.nan_to_num(self.motion.effort) + self.force
+        if self.basis is None:
+            return total[:, self.rows]
+        return np.asarray(np.einsum("nik,ni->nk", self.basis, total))
+
+
+def passive_stack(robot: Robot) -> Stack | None:
+    """Return the passive constraints of a robot; None where it has none.
+
+    Raises:
+        InputError: Some of them only push: their reactions come and go.
+    """
+    constraints = passive_constraints(robot)
+    if not constraints:
+        return None
+    stack = Stack(constraints, robot, key=f"robot '{robot.name}': passive")
+    if any(block.touch is not None for block in stack.attached):
+        raise InputError(
+            f"robot '{robot.name}' has contacts that only push, whose modes no log tells; identify "
+            "it without them, on a stand."
+        )
+    return stack
+
+
+def driven(robot: Robot) -> NDArray[np.bool_]:
+    """Return which velocities motors push on, shape ``(nv,)``."""
+    return np.asarray(robot.actuation.acts_on).any(axis=1)
+
+
+def independent_velocities(A: Matrix, preferred: Sequence[int]) -> tuple[Indices, Indices]:
+    """Return velocities that determine all others under ``A v = 0``, and those others.
+
+    Args:
+        A: Passive rows, shape ``(m, nv)``.
+        preferred: Velocities in the order in which they should be independent.
+    """
+    order = np.array([*preferred, *(i for i in range(A.shape[1]) if i not in set(preferred))])
+    lengths = np.linalg.norm(A, axis=1)
+    unit = A[lengths > 0.0] / lengths[lengths > 0.0, None]
+    # dependent ones are taken from the back: a QR that heeds the order, column by column
+    chosen = list[int]()
+    rank = int(np.linalg.matrix_rank(unit, tol=RANK_RTOL)) if unit.size else 0
+    Q = np.zeros((len(unit), 0))
+    for i in order[::-1]:
+        if len(chosen) == rank:
+            break
+        rest = unit[:, i] - Q @ (Q.T @ unit[:, i])
+        rest -= Q @ (Q.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > 1e-6:
+            Q = np.column_stack([Q, rest / size])
+            chosen.append(int(i))
+    dependent = np.array(sorted(chosen), dtype=np.int64)
+    independent = np.array([i for i in order if i not in set(chosen)], dtype=np.int64)
+    return independent, dependent
+
+
+def measured_first(robot: Robot, effort: Matrix) -> list[int]:
+    """Return velocities: measured motors, then those that nothing drives, then the rest."""
+    measured = ~np.isnan(effort).any(axis=0)
+    pushed = driven(robot)
+    rank = np.where(measured & pushed, 0, np.where(~pushed, 1, 2))
+    return [int(i) for i in np.argsort(rank, kind="stable")]
+
+
+def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
+    """Return the equations of a motion that hold whatever is not measured.
+
+    Where motors have no measured effort, their joints' rows are left out, or, in closed chains,
+    eliminated as reactions are.
+
+    Args:
+        robot: The robot.
+        motion: Its motion, on the passive constraints.
+        force: What is known of the right-hand side beside efforts, shape ``(n, nv)``.
+
+    Raises:
+        InputError: No equation is left.
+    """
+    stack = passive_stack(robot)
+    unknown = np.flatnonzero(driven(robot) & np.isnan(motion.effort).any(axis=0))
+    if stack is None:
+        rows = tuple(i for i in range(robot.nv) if i not in set(unknown.tolist()))
+        if not rows:
+            raise InputError("no joint's equation is left: every effort is unmeasured.")
+        return FreeMotion(motion, rows, None, force)
+    eye = np.eye(robot.nv)[unknown]
+    snapshot = robot.snapshot(motion.q[0], motion.v[0])
+    A = np.vstack([stack.write(snapshot).A, eye])
+    independent, dependent = independent_velocities(A, measured_first(robot, motion.effort))
+    if not len(independent):
+        raise InputError("no equation is left: reactions and unmeasured efforts may be anything.")
+    basis = np.zeros((len(motion.q), robot.nv, len(independent)))
+    keep = np.ones(len(motion.q), dtype=bool)
+    basis[:, independent, np.arange(len(independent))] = 1.0
+    for n, (q, v) in enumerate(zip(motion.q, motion.v, strict=True)):
+        snapshot.move(q, v)
+        A = np.vstack([stack.write(snapshot).A, eye])
+        lever = -_solve(A[:, dependent], A[:, independent])
+        basis[n, dependent] = lever
+        keep[n] = np.abs(lever).max(initial=0.0) < MAX_LEVER
+    return FreeMotion(motion.part(keep), tuple(map(int, independent)), basis[keep], force[keep])
+
+
+def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: Vector) -> Motion:
+    """Return a motion whose dependent coordinates follow from those that were measured.
+
+    Positions are moved onto the passive constraints, from each instant to the next; velocities and
+    accelerations of the other joints are those that the constraints demand.
+
+    Args:
+        robot: The robot; every joint of the constraints has one coordinate a velocity.
+        motion: Its motion; of velocities that are not ``known`` anything.
+        known: Velocities that stay as they were measured.
+        home: A configuration on the constraints to begin from, shape ``(nq,)``.
+
+    Raises:
+        InputError: What is known does not determine the rest.
+        StartError: The constraints cannot be met at some instant.
+    """
+    stack = passive_stack(robot)
+    if stack is None:
+        return motion
+    q, v, a = motion.q.copy(), motion.v.copy(), motion.a.copy()
+    snapshot = robot.snapshot(home, np.zeros(robot.nv))
+    independent, dependent = independent_velocities(stack.write(snapshot).A, list(known))
+    extra = sorted(set(independent.tolist()) - set(known))
+    if extra:
+        raise InputError(
+            "the measured positions do not determine the robot: the position of "
+            f"'{robot.dofs[extra[0]]}' must be logged, too."
+        )
+    held, before = list(map(int, independent)), home
+    for n in range(len(q)):
+        guess, start = _merged(robot, before, q[n], held), None if n else home
+        q[n] = consistent_state(stack, guess, np.zeros(robot.nv), held=held, home=start).q
+        before = q[n]
+        snapshot.move(q[n], v[n])
+        rows = stack.write(snapshot)
+        # psi is A v - c, so that c = A v - psi at any v
+        c = rows.A @ v[n] - rows.beta
+        A_d, A_i = rows.A[:, dependent], rows.A[:, independent]
+        v[n, dependent] = _solve(A_d, c - A_i @ v[n, independent])
+        snapshot.move(q[n], v[n])
+        b = stack.write(snapshot).b
+        a[n, dependent] = _solve(A_d, b - A_i @ a[n, independent])
+    return motion._replace(q=q, v=v, a=a)
+
+
+def _merged(robot: Robot, base: Vector, measured: Vector, held: Sequence[int]) -> Vector:
+    """Return a configuration with the measured coordinates of the joints of some velocities."""
+    result = base.copy()
+    for block in robot.blocks:
+        if set(range(block.iv, block.iv + len(block.dofs))) & set(held):
+            where = slice(block.iq, block.iq + len(block.coordinates))
+            result[where] = measured[where]
+    return result
+
+
+def _solve(A: Matrix, B: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the solution of least error, which is exact where rows are redundant."""
+    return np.asarray(scipy.linalg.lstsq(A, B, cond=RANK_RTOL, lapack_driver="gelsy")[0])

@@ -1,0 +1,405 @@
+r"""The equation that is linear in parameters, factored without a matrix of all samples.
+
+$$ Y(q, v, a)\, \pi + I_a a + F_c \tanh\frac{v}{v_\varepsilon} + d\, v + f_0
+   = \tau + f_\mathrm{known} $$
+
+Each equation keeps a triangle ``R`` with $R^\top R = X^\top X$ of its own columns and the right
+side, which batches of samples are worked into by QR: no normal equations, and memory for one batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.robot import Robot
+from ukctrl.robot.elastic import ElasticJoints
+from ukctrl.robot.forces import Dampers, Forces, Friction
+from ukctrl.robot.rigid.rigid_snapshot import tree_buffers
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.tree_kernels import IV, NV, PARENT
+from ukctrl_identification.identified_dynamics import BODY_PARAMETERS
+from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.passive_motion import FreeMotion
+from ukctrl_identification.regressor_kernels import inertial_rows
+
+BATCH = 512
+"""Samples that are factored at a time."""
+NOT_HERE = -1
+NOTHING_HERE = -2
+"""What `inertial_rows` skips: one parameter, or all of a body."""
+
+
+class Parameter(NamedTuple):
+    """One column of the equation."""
+
+    owner: str
+    """Link of an inertial parameter, otherwise joint."""
+    symbol: str
+    """One of `BODY_PARAMETERS`, or ``armature``, ``coulomb``, ``stribeck``, ``viscous``, ``offset``,
+    ``stiffness`` or ``damping``."""
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """What reports call it, such as ``link3.Ixx``."""
+        return f"{self.owner}.{self.symbol}"
+
+
+class Triangle(NamedTuple):
+    """What all samples say of one equation: ``R`` with ``R' R = [X y]' [X y]``."""
+
+    row: int
+    """Velocity that the equation is of."""
+    columns: Indices
+    """Parameters that it has, shape ``(k,)``."""
+    R: Matrix
+    """Upper triangle, shape ``(k + 1, k + 1)``; the last column is the right side's."""
+    samples: float
+    """How many there are."""
+
+    def residual(self, values: Vector) -> float:
+        """Return the sum of the squares that parameters, shape ``(p,)``, leave."""
+        e = self.R[:, :-1] @ values[self.columns] - self.R[:, -1]
+        return float(e @ e)
+
+
+@final
+class Regression:
+    """The columns of a robot's equation.
+
+    Args:
+        robot: A robot of rigid bodies.
+        velocity_scale: $v_\\varepsilon$ of each velocity, shape ``(nv,)``.
+        stribeck_velocity: $v_s$ of each, if breakaway levels are among the parameters.
+        friction: Whether Coulomb, viscous and constant terms are.
+        armature: Whether inertias of rotors are.
+
+    Raises:
+        InputError: The robot is made of formulas.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        velocity_scale: Vector,
+        stribeck_velocity: Vector | None = None,
+        *,
+        friction: bool = True,
+        armature: bool = False,
+    ) -> None:
+        structure = robot.structure
+        if not isinstance(structure, RigidStructure):
+            raise InputError(
+                f"robot '{robot.name}' is made of formulas; what is identified are the bodies of a "
+                "model file (URDF or MJCF)."
+            )
+        self.robot, self.velocity_scale = robot, velocity_scale
+        self.stribeck_velocity = stribeck_velocity
+        self._tree = structure.tree
+        self._buffers = tree_buffers(self._tree, robot.gravity, robot.nq)
+        self._bodies = len(self._tree.joints) - 1
+        self._spatial = np.zeros((self._bodies + 1, 6))
+        self.parameters = tuple(self._named(friction, armature))
+        self.inertial = 10 * self._bodies
+        """How many parameters are those of bodies; they come first."""
+        self._by_joint = self._joint_columns()
+        self._carries = _carriers(self._tree.joints, robot.nv)
+
+    def _named(self, friction: bool, armature: bool) -> list[Parameter]:
+        robot = self.robot
+        links, units = body_names(robot), ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
+        named = [
+            Parameter(link, symbol, unit)
+            for link in links
+            for symbol, unit in zip(BODY_PARAMETERS, units, strict=True)
+        ]
+        for name, unit in zip(robot.dofs, robot.dof_units, strict=True):
+            turns = unit.startswith("rad")
+            force = "N m" if turns else "N"
+            if armature:
+                named.append(Parameter(name, "armature", "kg m^2" if turns else "kg"))
+            if friction:
+                named.append(Parameter(name, "coulomb", force))
+                if self.stribeck_velocity is not None:
+                    named.append(Parameter(name, "stribeck", force))
+                named.append(Parameter(name, "viscous", f"{force} s/{unit[:-2]}"))
+                named.append(Parameter(name, "offset", force))
+        if robot.elastic is not None:
+            for name in robot.elastic.joints:
+                unit = robot.dof_units[robot.dofs.index(name)][:-2]
+                force = "N m" if unit == "rad" else "N"
+                named.append(Parameter(name, "stiffness", f"{force}/{unit}"))
+                named.append(Parameter(name, "damping", f"{force} s/{unit}"))
+        return named
+
+    def _joint_columns(self) -> list[list[tuple[int, str]]]:
+        """Return the parameters beside inertias that each velocity's row has."""
+        robot, of_row = self.robot, list[list[tuple[int, str]]]()
+        for name in robot.dofs:
+            owner = name
+            if robot.elastic is not None and name in _motor_names(robot):
+                owner = robot.elastic.joints[_motor_names(robot).index(name)]
+            of_row.append([
+                (k, one.symbol)
+                for k, one in enumerate(self.parameters[self.inertial :], self.inertial)
+                if one.owner == name or (one.owner == owner and one.symbol in ("stiffness", "damping"))
+            ])  # fmt: skip
+        return of_row
+
+    def model_values(self) -> Vector:
+        """Return what the robot's model says of all parameters, shape ``(p,)``."""
+        robot, values = self.robot, np.zeros(len(self.parameters))
+        values[: self.inertial] = self._tree.inertias[1:].ravel()
+        damping, levels = joint_friction(robot)
+        for k, one in enumerate(self.parameters[self.inertial :], self.inertial):
+            if one.symbol in ("stiffness", "damping"):
+                assert robot.elastic is not None
+                of_spring = getattr(robot.elastic, one.symbol)
+                values[k] = of_spring[robot.elastic.joints.index(one.owner)]
+                continue
+            i = robot.dofs.index(one.owner)
+            known = {"armature": self._tree.armature, "coulomb": levels, "viscous": damping}
+            values[k] = known.get(one.symbol, np.zeros(robot.nv))[i]
+        return values
+
+    def columns_of(self, row: int, kept: NDArray[np.bool_]) -> Indices:
+        """Return the parameters among those kept that a velocity's row has."""
+        bodies = np.flatnonzero(self._carries[row])
+        inertial = (10 * bodies[:, None] + np.arange(10)).ravel()
+        own = np.array([k for k, _ in self._by_joint[row]], dtype=np.int64)
+        every = np.concatenate([inertial, own])
+        return np.asarray(every[kept[every]], dtype=np.int64)
+
+    def blocks(
+        self, motion: FreeMotion, kept: NDArray[np.bool_]
+    ) -> list[tuple[int, Indices, NDArray[np.float64]]]:
+        """Return the rows of some samples, equation by equation.
+
+        Args:
+            motion: The samples, at most a batch.
+            kept: Which parameters, shape ``(p,)``.
+
+        Returns:
+            For each equation its velocity, its parameters, shape ``(k,)``, and its rows beside the
+            right side, shape ``(k + 1, n)``.
+        """
+        n, nv = len(motion.motion.q), self.robot.nv
+        columns = [self.columns_of(row, kept) for row in range(nv)]
+        width = max(map(len, columns))
+        where = np.full((nv, self.inertial), NOT_HERE, dtype=np.int64)
+        for row, own in enumerate(columns):
+            bodies = own[own < self.inertial]
+            where[row, bodies] = np.arange(len(bodies))
+            empty = (where[row].reshape(-1, 10) < 0).all(axis=1)
+            where[row].reshape(-1, 10)[empty] = NOTHING_HERE
+        blocks = np.zeros((nv, width + 1, n))
+        state = motion.motion
+        inertial_rows(
+            self._tree, self._buffers, np.ascontiguousarray(state.q), np.ascontiguousarray(state.v),
+            np.ascontiguousarray(state.a), where, self._spatial, blocks,
+        )  # fmt: skip
+        for row, own in enumerate(columns):
+            for at, k in enumerate(own):
+                if k >= self.inertial:
+                    blocks[row, at] = self._joint_term(row, self.parameters[k], state)
+        right = motion.right_side()
+        if motion.basis is None:
+            found = []
+            for at, row in enumerate(motion.rows):
+                block = blocks[row, : len(columns[row]) + 1]
+                block[-1] = right[:, at]
+                found.append((row, columns[row], block))
+            return found
+        every = np.flatnonzero(kept)
+        dense = np.zeros((nv, len(every), n))
+        for row, own in enumerate(columns):
+            dense[row, np.searchsorted(every, own)] = blocks[row, : len(own)]
+        rows = np.einsum("nik,ijn->kjn", motion.basis, dense)
+        return [
+            (row, every, np.vstack([rows[at], right[:, at]]))
+            for at, row in enumerate(motion.rows)
+        ]  # fmt: skip
+
+    def _joint_term(self, row: int, parameter: Parameter, state: Motion) -> Vector:
+        """Return a joint's own column at all samples."""
+        v = state.v[:, row]
+        match parameter.symbol:
+            case "armature":
+                return np.asarray(state.a[:, row])
+            case "coulomb":
+                return np.asarray(np.tanh(v / self.velocity_scale[row]))
+            case "stribeck":
+                assert self.stribeck_velocity is not None
+                slow = np.exp(-((v / self.stribeck_velocity[row]) ** 2))
+                return np.asarray(slow * np.tanh(v / self.velocity_scale[row]))
+            case "viscous":
+                return np.asarray(v)
+            case "offset":
+                return np.ones(len(v))
+        elastic = self.robot.elastic
+        assert elastic is not None
+        k = elastic.joints.index(parameter.owner)
+        # what pushes the joint forward stands on the left, with a minus
+        sign = -1.0 if row == elastic.links[k] else 1.0
+        if parameter.symbol == "damping":
+            return np.asarray(sign * (state.v[:, elastic.motors[k]] - state.v[:, elastic.links[k]]))
+        return sign * np.array([elastic.stretch(q)[k] for q in state.q])
+
+    def triangles(
+        self,
+        motion: FreeMotion,
+        kept: NDArray[np.bool_] | None = None,
+        weights: Matrix | None = None,
+    ) -> list[Triangle]:
+        """Return what a motion says of each equation.
+
+        Args:
+            motion: The samples, any number of them.
+            kept: Which parameters, shape ``(p,)``; absent: all.
+            weights: Factors of the rows, shape ``(n, k)``; absent: 1.
+        """
+        kept = np.ones(len(self.parameters), dtype=bool) if kept is None else kept
+        states: list[Triangle] = []
+        samples = len(motion.motion.q)
+        for first in range(0, samples, BATCH):
+            batch = slice(first, min(first + BATCH, samples))
+            for at, (row, columns, block) in enumerate(self.blocks(motion.part(batch), kept)):
+                if weights is not None:
+                    block = block * weights[batch, at]
+                if len(states) <= at:
+                    k = len(columns) + 1
+                    states.append(Triangle(row, columns, np.zeros((k, k), order="F"), samples))
+                states[at] = states[at]._replace(R=updated_triangle(states[at].R, block))
+        return states
+
+    def residuals(self, motion: FreeMotion, kept: NDArray[np.bool_], values: Vector) -> Matrix:
+        """Return what parameters, shape ``(p,)``, leave of each equation, shape ``(n, k)``."""
+        samples, parts = len(motion.motion.q), list[Matrix]()
+        for first in range(0, samples, BATCH):
+            batch = motion.part(slice(first, first + BATCH))
+            found = self.blocks(batch, kept)
+            parts.append(
+                np.column_stack([B[-1] - values[columns] @ B[:-1] for _, columns, B in found])
+            )
+        return np.concatenate(parts)
+
+    def cross_products(
+        self, instrument: FreeMotion, motion: FreeMotion, kept: NDArray[np.bool_], noise: Vector
+    ) -> tuple[Matrix, Matrix]:
+        """Return ``Z' [X y]`` and ``Z' Z`` of two motions at the same instants.
+
+        Args:
+            instrument: Whose columns are ``Z``.
+            motion: Whose columns and right side are ``X`` and ``y``.
+            kept: Which parameters, shape ``(p,)``; ``b`` of them.
+            noise: Of each equation, which it is divided by.
+        """
+        every, samples = np.flatnonzero(kept), len(motion.motion.q)
+        b = len(every)
+        cross, own = np.zeros((b, b + 1)), np.zeros((b, b))
+        for first in range(0, samples, BATCH):
+            batch = slice(first, first + BATCH)
+            found = zip(
+                self.blocks(instrument.part(batch), kept), self.blocks(motion.part(batch), kept), noise,
+                strict=True,
+            )  # fmt: skip
+            for (_, columns, Z), (_, _, X), sigma in found:
+                at = np.searchsorted(every, columns)
+                product = Z[:-1] @ X.T / sigma**2
+                cross[np.ix_(at, [*at, b])] += product
+                own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
+        return cross, own
+
+
+def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:
+    """Return the triangle of ``R`` stacked upon rows, which come transposed, shape ``(k, n)``."""
+    k = len(R)
+    result, _, _, info = lapack.dtpqrt(
+        0, min(32, k), R, block.T, overwrite_a=True, overwrite_b=True
+    )
+    assert not info
+    return np.asarray(result)
+
+
+def joint_friction(robot: Robot) -> tuple[Vector, Vector]:
+    """Return the viscous and the dry friction of a robot's own forces, shape ``(nv,)`` each."""
+    damping, levels = np.zeros(robot.nv), np.zeros(robot.nv)
+    for term in robot.forces.terms:
+        if isinstance(term, Dampers):
+            damping += term.damping
+        elif isinstance(term, Friction):
+            np.add.at(levels, term.dofs, term.level)
+    return damping, levels
+
+
+def known_force(robot: Robot, motion: Motion) -> Matrix:
+    """Return what a robot's forces do that are no parameters, such as springs, shape ``(n, nv)``."""
+    fitted = (Dampers, Friction, ElasticJoints)
+    terms = tuple(term for term in robot.forces.terms if not isinstance(term, fitted))
+    force: Matrix = np.zeros(motion.v.shape)
+    if terms:
+        pushed = dc.replace(robot, forces=Forces(terms))
+        snapshot = pushed.snapshot(motion.q[0], motion.v[0])
+        for n, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
+            snapshot.move(q, v, float(t))
+            force[n] = snapshot.f
+    return force
+
+
+def body_names(robot: Robot) -> tuple[str, ...]:
+    """Return the link that each joint moves, in the order of the robot's joints."""
+    model, names = robot.model, dict[int, str]()
+    import pinocchio as pin
+
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint not in names:
+            names[frame.parentJoint] = frame.name
+    rotors = {block.joint: block.name for block in robot.blocks if block.rotor}
+    count = len(robot.structure.tree.joints)  # type: ignore[attr-defined]
+    own = [*map(str, model.names)]
+    return tuple(
+        rotors.get(j) or names.get(j) or (own[j] if j < len(own) else f"body{j}")
+        for j in range(1, count)
+    )
+
+
+def _motor_names(robot: Robot) -> list[str]:
+    assert robot.elastic is not None
+    return [robot.dofs[i] for i in robot.elastic.motors]
+
+
+def _carriers(joints: Indices, nv: int) -> NDArray[np.bool_]:
+    """Return which bodies each velocity moves, shape ``(nv, bodies)``."""
+    carries = np.zeros((nv, len(joints) - 1), dtype=bool)
+    for j in range(1, len(joints)):
+        b = j
+        while b > 0:
+            carries[joints[b, IV] : joints[b, IV] + joints[b, NV], j - 1] = True
+            b = int(joints[b, PARENT])
+    return carries
+
+
+def stacked(
+    triangles: Sequence[Triangle], parameters: int, deviations: Vector | None = None
+) -> Matrix:
+    """Return one triangle of all equations, shape ``(p + 1, p + 1)``.
+
+    Args:
+        triangles: Of each equation.
+        parameters: How many parameters there are in all.
+        deviations: Of the noise of each equation, which it is divided by; absent: 1.
+    """
+    R: Matrix = np.zeros((parameters + 1, parameters + 1), order="F")
+    for at, one in enumerate(triangles):
+        rows = np.zeros((len(one.R), parameters + 1))
+        rows[:, [*one.columns, parameters]] = one.R
+        R = updated_triangle(R, (rows if deviations is None else rows / deviations[at]).T)
+    return R

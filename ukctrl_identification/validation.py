@@ -1,0 +1,116 @@
+"""What an identified robot says of motions that it was not fitted to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import signal
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Robot
+from ukctrl_identification.measured_motion import Motion
+
+WINDOWS = (0.1, 0.2, 0.5, 1.0)
+"""How long the robot is left to the logged efforts [s]."""
+STARTS = 12
+"""Instants from which it is."""
+MAX_STEP = 2e-3
+"""Steps of the integration (RK4) are no longer [s]."""
+
+
+class Residual(NamedTuple):
+    """What equations leave of the measured efforts, joint by joint, shape ``(k,)`` each."""
+
+    rms: Vector
+    """[N m or N]."""
+    worst: Vector
+    """The largest [N m or N]."""
+    correlation: Vector
+    """Of neighbouring independent samples: near 0 where only noise is left."""
+    slow: Vector
+    """Share of the residual's power below the motion's frequency; noise would have its part of the
+    band."""
+
+
+def residual_of(e: Matrix, motion: Motion, frequency: float, cutoff: float) -> Residual:
+    """Return what residuals, shape ``(n, k)``, say.
+
+    Args:
+        e: Measured minus predicted efforts.
+        motion: Their samples.
+        frequency: Below which the motion lies [Hz].
+        cutoff: Of the filter [Hz].
+    """
+    stride = max(1, round(1.0 / motion.independent))
+    thin = e[::stride] - e[::stride].mean(axis=0)
+    power = np.maximum((thin**2).sum(axis=0), np.finfo(float).tiny)
+    lagged = (thin[1:] * thin[:-1]).sum(axis=0) / power
+    slow = np.full(e.shape[1], np.nan)
+    if np.isfinite(cutoff) and len(e) > 64:
+        period = float(np.median(np.diff(motion.time)))
+        window = min(len(e), max(64, int(10.0 / period)))
+        f, density = signal.welch(e, 1.0 / period, nperseg=window, axis=0)
+        inside = f <= cutoff
+        slow = density[f <= 2.0 * frequency].sum(axis=0) / density[inside].sum(axis=0)
+    return Residual(np.sqrt((e**2).mean(axis=0)), np.abs(e).max(axis=0), lagged, slow)
+
+
+def open_loop_errors(robot: Robot, motion: Motion, offset: Vector) -> Matrix:
+    """Return how far the robot is from the log when it is left to the logged efforts.
+
+    Args:
+        robot: The identified robot.
+        motion: The log.
+        offset: What sensors of effort show at rest beside the truth, shape ``(nv,)``.
+
+    Returns:
+        Root mean square over starts of the error of each velocity's coordinate at the end of each
+        of `WINDOWS`, shape ``(4, nv)`` [rad or m]; NaN where no stretch of the log is as long.
+    """
+    dynamics = Dynamics(robot)
+    inputs = np.linalg.pinv(robot.actuation.constant)
+    period = float(np.median(np.diff(motion.time)))
+    every = max(1, int(MAX_STEP / period / 2.0))
+    step = 2.0 * every * period
+    lengths = [round(window / step) for window in WINDOWS]
+    u = (np.nan_to_num(motion.effort) - offset) @ inputs.T
+    errors = list[Matrix]()
+    longest = 2 * every * lengths[-1]
+    for first in (
+        np.linspace(0, len(u) - 1 - longest, STARTS).astype(int) if len(u) > longest else ()
+    ):
+        if motion.time[first + longest] - motion.time[first] > 1.01 * longest * period:
+            continue  # a gap
+        q, v, found = motion.q[first].copy(), motion.v[first].copy(), list[Vector]()
+        for k in range(lengths[-1]):
+            at = first + 2 * every * k
+            q, v = _rk4(dynamics, q, v, u[at], u[at + every], u[at + 2 * every], step)
+            if k + 1 in lengths:
+                found.append(robot.difference(motion.q[at + 2 * every], q))
+        errors.append(np.array(found))
+    if not errors:
+        return np.full((len(WINDOWS), robot.nv), np.nan)
+    return np.asarray(np.sqrt((np.array(errors) ** 2).mean(axis=0)))
+
+
+def _rk4(
+    dynamics: Dynamics, q: Vector, v: Vector, first: Vector, middle: Vector, last: Vector, h: float
+) -> tuple[Vector, Vector]:
+    """Return the state after a step under an input at its begin, middle and end."""
+    integrate = dynamics.robot.integrate
+
+    def acceleration(q: Vector, v: Vector, u: Vector) -> Vector:
+        dynamics.move(0.0, q, v)
+        return dynamics.a_free + dynamics.G @ u
+
+    a1 = acceleration(q, v, first)
+    v2 = v + 0.5 * h * a1
+    a2 = acceleration(integrate(q, 0.5 * h * v), v2, middle)
+    v3 = v + 0.5 * h * a2
+    a3 = acceleration(integrate(q, 0.5 * h * v2), v3, middle)
+    v4 = v + h * a3
+    a4 = acceleration(integrate(q, h * v3), v4, last)
+    q = integrate(q, h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4))
+    return q, v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
