@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,11 +17,11 @@ SCALES = 0.005 * 2.0 ** np.arange(7)
 STRIBECK = 0.02 * 2.0 ** np.arange(5)
 """Stribeck velocities that are tried [rad/s or m/s]."""
 MAX_SAMPLES = 40_000
-"""Of a longer log so many are looked at, evenly spread."""
+"""Of longer logs only so many are looked at, the first of each stretch."""
 
 
 def friction_scales(
-    robot: Robot, motion: FreeMotion, *, stribeck: bool = False
+    robot: Robot, motions: Sequence[FreeMotion], *, stribeck: bool = False
 ) -> tuple[Vector, Vector | None]:
     """Return the velocity scale and the Stribeck velocity of each joint's friction, shape ``(nv,)``.
 
@@ -30,11 +30,12 @@ def friction_scales(
 
     Args:
         robot: The robot.
-        motion: The samples.
+        motions: The samples.
         stribeck: Whether breakaway levels are to be fitted.
     """
-    stride = max(1, len(motion.motion.q) // MAX_SAMPLES)
-    some, nv = motion.part(slice(None, None, stride)), robot.nv
+    total, nv = sum(len(one.motion.q) for one in motions), robot.nv
+    share = min(1.0, MAX_SAMPLES / total)
+    some = [one.part(slice(None, int(share * len(one.motion.q)))) for one in motions]
     scales, slow = np.full(nv, SCALES[1]), np.full(nv, STRIBECK[-1])
     least = np.full(nv, np.inf)
     pairs: Iterable[tuple[float, float | None]] = ((scale, None) for scale in SCALES)

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.robot import Robot
 from ukctrl_identification.base_parameters import (
     BaseParameters,
@@ -18,11 +18,16 @@ from ukctrl_identification.base_parameters import (
     excitation,
 )
 from ukctrl_identification.consistent_parameters import ConsistentFit, consistent_fit
-from ukctrl_identification.friction_scales import friction_scales
+from ukctrl_identification.friction_scales import SCALES, friction_scales
 from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.least_squares import Fit, robust_fit, weighted_fit
-from ukctrl_identification.measured_motion import Motion, measured_motion, motion_frequency
+from ukctrl_identification.least_squares import (
+    Fit,
+    robust_fit,
+    samples_per_independent,
+    weighted_fit,
+)
+from ukctrl_identification.measured_motion import Motion, measured_motions, motion_frequency
 from ukctrl_identification.passive_motion import (
     FreeMotion,
     completed_motion,
@@ -65,7 +70,7 @@ class Identification(NamedTuple):
     """Of the consistent parameters, on what was held out."""
     before: Residual
     """Of the robot's model as it was, on what was held out."""
-    held_out: FreeMotion
+    held_out: list[FreeMotion]
     cutoff: float
     """Of the filter [Hz]."""
     frequency: float
@@ -82,7 +87,9 @@ class Identification(NamedTuple):
     def predicted(self, values: Vector) -> Matrix:
         """Return the efforts that parameters ask for on what was held out, shape ``(n, k)``."""
         kept = np.ones(len(values), dtype=bool)
-        return self.held_out.right_side() - self.regression.residuals(self.held_out, kept, values)
+        zero = np.zeros(len(values))
+        residuals = self.regression.residuals
+        return residuals(self.held_out, kept, zero) - residuals(self.held_out, kept, values)
 
 
 @explain_argument_errors
@@ -112,60 +119,77 @@ def identify(
     """
     if not logs:
         raise InputError("at least one log is needed to identify a robot.")
-    motions = [filtered_motion(robot, log, cutoff) for log in logs]
-    cutoff = motions[0][1] if cutoff is None else cutoff
+    read = [_motions(robot, log, cutoff) for log in logs]
+    cutoff = read[0][1] if cutoff is None else cutoff
+    stretches = [stretch for some, _ in read for stretch in some]
     if validate:
-        seen = [motion for motion, _ in motions]
-        unseen = [filtered_motion(robot, log, cutoff)[0] for log in validate]
+        seen, unseen = stretches, [m for log in validate for m in _motions(robot, log, cutoff)[0]]
     else:
-        seen, unseen = zip(*(_divided(motion) for motion, _ in motions), strict=True)
-    motion, held_out = (
-        free_motion(robot, joined, known_force(robot, joined))
-        for joined in (Motion.joined(seen), Motion.joined(unseen))
+        seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
+    motions, held_out = (
+        [free_motion(robot, one, known_force(robot, one)) for one in some if len(one.time)]
+        for some in (seen, unseen)
     )
-    scales, slow = np.full(robot.nv, 0.01), None
+    scales, slow = np.full(robot.nv, SCALES[1]), None
     if friction != "none":
-        scales, slow = friction_scales(robot, motion, stribeck=friction == "stribeck")
+        scales, slow = friction_scales(robot, motions, stribeck=friction == "stribeck")
     regression = Regression(robot, scales, slow, friction=friction != "none", armature=armature)
-    base = structural_base(regression, motion)
+    base = structural_base(regression, motions[0])
     model = regression.model_values()
-    prior, kept = base.values(model), base.kept()
-    triangles, share = regression.triangles(motion, kept), motion.motion.independent
-    if method == "robust":
-        fit = robust_fit(regression, motion, base, share, prior)
-    else:
-        fit = weighted_fit(triangles, base, share, prior, weighted=method == "weighted")
+    prior = base.values(model)
+    fit = _fitted(regression, motions, base, prior, method)
     consistent = consistent_fit(regression, base, fit, model)
-    log = motions[0][0]
-    frequency = motion_frequency(log.time, log.q)
+    longest = max(stretches, key=lambda one: len(one.time))
+    period, low_pass = float(longest.time[1] - longest.time[0]), longest.low_pass
+    frequency = motion_frequency(longest.time, longest.q)
     values = {"fit": np.zeros(len(model)), "consistent": consistent.values, "model": model}
     values["fit"][base.independent] = fit.values
     everything = np.ones(len(model), dtype=bool)
 
-    def judged(which: str, samples: FreeMotion) -> Residual:
+    def judged(which: str, samples: list[FreeMotion]) -> Residual:
         e = regression.residuals(samples, everything, values[which])
-        return residual_of(e, samples.motion, frequency, cutoff)
+        return residual_of(e, 1.0 / (period * low_pass.stride), frequency)
 
     return Identification(
         robot, regression, base, base.formulas(regression.parameters),
         excitation(fit.triangle[:, :-1]), fit, consistent,
-        tuple(robot.dofs[row] for row in motion.rows), judged("consistent", motion),
+        tuple(robot.dofs[row] for row in motions[0].rows), judged("consistent", motions),
         judged("fit", held_out), judged("consistent", held_out), judged("model", held_out),
-        held_out, cutoff, frequency, (len(motion.motion.q), len(held_out.motion.q)),
+        held_out, cutoff, frequency,
+        (sum(len(one.motion.q) for one in motions), sum(len(one.motion.q) for one in held_out)),
         tuple(log.source for log in (*logs, *validate)),
     )  # fmt: skip
 
 
-def filtered_motion(robot: Robot, log: JointLog, cutoff: float | None) -> tuple[Motion, float]:
+def _fitted(
+    regression: Regression,
+    motions: list[FreeMotion],
+    base: BaseParameters,
+    prior: Vector,
+    method: Method,
+) -> Fit:
+    """Return the base parameters by a method."""
+    kept, least = base.kept(), 1.0 / motions[0].motion.low_pass.independent
+    triangles = regression.triangles(motions, kept)
+    weighted, full = method != "ordinary", np.zeros(len(regression.parameters))
+    thinning = np.full(len(triangles), least)
+    fit = weighted_fit(triangles, base, thinning, prior, weighted=weighted)
+    full[base.independent] = fit.values
+    thinning = samples_per_independent(regression.residuals(motions, kept, full), least)
+    fit = weighted_fit(triangles, base, thinning, prior, weighted=weighted)
+    return robust_fit(regression, motions, base, thinning, fit) if method == "robust" else fit
+
+
+def _motions(robot: Robot, log: JointLog, cutoff: float | None) -> tuple[list[Motion], float]:
     """Return the motion of a log, passive joints included, and the filter's frequency [Hz]."""
-    stack = passive_stack(robot)
-    if stack is None:
-        return measured_motion(robot, log, cutoff)
+    if passive_stack(robot) is None:
+        return measured_motions(robot, log, cutoff)
     known = [i for i, name in enumerate(robot.dofs) if _is_logged(robot, log, name)]
     home = robot.neutral if robot.home is None else robot.home
     still = {name: np.full(len(log.time), home[i]) for i, name in enumerate(robot.coordinates)}
-    motion, frequency = measured_motion(robot, log._replace(position=still | log.position), cutoff)
-    return completed_motion(robot, motion, known, home), frequency
+    log = log._replace(position=still | log.position)
+    motions, frequency = measured_motions(robot, log, cutoff)
+    return [completed_motion(robot, one, known, home) for one in motions], frequency
 
 
 def _is_logged(robot: Robot, log: JointLog, dof: str) -> bool:
@@ -190,15 +214,15 @@ def structural_base(regression: Regression, motion: FreeMotion) -> BaseParameter
     v, a = rng.normal(size=(2, n, nv))
     if motion.basis is None:
         q = np.array([robot.random(rng) for _ in range(n)])
-        probe = Motion(np.arange(n) * 1.0, q, v, a, np.zeros((n, nv)), 1.0)
+        probe = Motion(np.arange(n) * 1.0, q, v, a, np.zeros((n, nv)))
         equations = FreeMotion(probe, motion.rows, None, np.zeros((n, nv)))
     else:
         some = motion.part(slice(None, None, max(1, len(motion.motion.q) // n)))
         q, k = some.motion.q, len(some.motion.q)
-        probe = Motion(some.motion.time, q, v[:k], a[:k], some.motion.effort, 1.0)
+        probe = Motion(some.motion.time, q, v[:k], a[:k], some.motion.effort)
         probe = completed_motion(robot, probe, motion.rows, q[0])
         equations = free_motion(robot, probe, np.zeros((k, nv)))
-    R = stacked(regression.triangles(equations), len(regression.parameters))
+    R = stacked(regression.triangles([equations]), len(regression.parameters))
     return base_parameters(R[:, :-1])
 
 

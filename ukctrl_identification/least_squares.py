@@ -1,10 +1,10 @@
 r"""Fits of base parameters, and how sure they are.
 
-Noise of an equation is one number, $\sigma_i$, that its own residual tells; a filter ties samples
-together, so that of ``n`` only a share counts. With $C$ the covariance,
+Noise of an equation is one number, $\sigma_i$, that its own residual tells. Filters and what a model
+does not know tie samples together, so that only every $\tau_i$-th counts. With $C$ the covariance,
 
-$$ \hat\beta = C \sum_i \sigma_i^{-2} X_i^\top y_i, \qquad
-   C^{-1} = s \sum_i \sigma_i^{-2} X_i^\top X_i . $$
+$$ \hat\beta = C \sum_i \sigma_i^{-2} \tau_i^{-1} X_i^\top y_i, \qquad
+   C^{-1} = \sum_i \sigma_i^{-2} \tau_i^{-1} X_i^\top X_i . $$
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy import stats
 
 from ukctrl.core.arrays import Matrix, Vector
@@ -28,6 +27,7 @@ HUBER = 1.345
 HUBER_ROUNDS = 20
 HUBER_RTOL = 1e-4
 """Of a deviation: where changes of parameters are less, weights have settled."""
+WINDOW = 5.0
 NOISE_FLOOR = 1e-14
 """Noise counts as at least so much of an equation's right side: exact data have none."""
 
@@ -59,7 +59,7 @@ class Fit(NamedTuple):
 def weighted_fit(
     triangles: Sequence[Triangle],
     base: BaseParameters,
-    independent: float,
+    thinning: Vector,
     prior: Vector,
     *,
     weighted: bool = True,
@@ -69,30 +69,56 @@ def weighted_fit(
     Args:
         triangles: What the samples say of each equation.
         base: The base parameters, which are the columns.
-        independent: Share of the samples that are independent of each other.
+        thinning: Samples of each equation for an independent one, shape ``(k,)``.
         prior: Values in directions of which the samples tell nothing, shape ``(b,)``.
-        weighted: Whether equations have weights; otherwise all have the same noise.
+        weighted: Whether equations have weights; otherwise all have the same, and only deviations
+            heed that their noise differs.
     """
     p = base.map.shape[1]
     noise, fit = np.ones(len(triangles)), None
     for _ in range(ROUNDS):
-        R = np.sqrt(independent) * stacked(triangles, p, noise)[:, [*base.independent, p]]
+        divisors = noise * np.sqrt(thinning) if weighted else noise
+        R = stacked(triangles, p, divisors)[:, [*base.independent, p]]
         values, covariance = _solved(R, prior)
         full = np.zeros(p)
         full[base.independent] = values
         squares = np.array([one.residual(full) for one in triangles])
         counts = np.array([one.samples for one in triangles])
-        used = np.array([
-            _hat(one, base, covariance) / sigma**2 for one, sigma in zip(triangles, noise, strict=True)
-        ])  # fmt: skip
-        left = np.maximum(counts - used, 1.0)  # each parameter takes 1 / share of the samples
+        used = np.array([_hat(one, base, covariance) for one in triangles]) / noise**2
+        left = np.maximum(counts - used, 1.0)  # each parameter takes as many as one stands for
         floor = NOISE_FLOOR * np.array([np.linalg.norm(one.R[:, -1]) for one in triangles])
         noise = np.maximum(np.sqrt(squares / left), floor / np.sqrt(counts) + np.finfo(float).tiny)
-        if not weighted:
-            noise[:] = np.sqrt(squares.sum() / left.sum())
         fit = Fit(values, covariance, noise, R)
+        if not weighted:
+            inner = stacked(triangles, p, 1.0 / (noise * np.sqrt(thinning)))[:, base.independent]
+            spread = covariance @ inner.T
+            common = np.full(len(noise), np.sqrt(squares.sum() / left.sum()))
+            R = stacked(triangles, p, common * np.sqrt(thinning))[:, [*base.independent, p]]
+            return Fit(values, spread @ spread.T, noise, R)
     assert fit is not None
     return fit
+
+
+def samples_per_independent(e: Matrix, least: float) -> Vector:
+    r"""Return how many samples stand for an independent one, $1 + 2\sum_k \rho_k$, shape ``(k,)``.
+
+    Correlations are summed as far as `WINDOW` times the sum (Sokal, "Monte Carlo methods in
+    statistical mechanics", 1997).
+
+    Args:
+        e: Residuals of each equation, shape ``(n, k)``.
+        least: What the filter alone makes of noise.
+    """
+    e = e[np.isfinite(e).all(axis=1)]
+    size = 2 * len(e)
+    spectrum = np.abs(np.fft.rfft(e, size, axis=0)) ** 2
+    correlation = np.fft.irfft(spectrum, axis=0)[: max(1, len(e) // 4)]
+    correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
+    times = 2.0 * np.cumsum(correlation, axis=0) - 1.0
+    wide = np.arange(len(times))[:, None] >= WINDOW * times
+    wide[-1] = True
+    at = np.argmax(wide, axis=0)
+    return np.maximum(times[at, np.arange(len(at))], least)
 
 
 def _solved(R: Matrix, prior: Vector) -> tuple[Vector, Matrix]:
@@ -121,28 +147,32 @@ def _hat(one: Triangle, base: BaseParameters, covariance: Matrix) -> float:
 
 def robust_fit(
     regression: Regression,
-    motion: FreeMotion,
+    motions: Sequence[FreeMotion],
     base: BaseParameters,
-    independent: float,
-    prior: Vector,
+    thinning: Vector,
+    start: Fit,
 ) -> Fit:
     """Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
 
-    The arguments are those of `weighted_fit`, beside the samples themselves.
+    Args:
+        regression: The columns.
+        motions: The samples.
+        base: The base parameters.
+        thinning: Samples of each equation for an independent one, shape ``(k,)``.
+        start: The fit of least squares, whose values hold where the samples tell nothing.
     """
-    kept, p = base.kept(), base.map.shape[1]
-    fit = weighted_fit(regression.triangles(motion, kept), base, independent, prior)
+    kept, p, fit = base.kept(), base.map.shape[1], start
     full = np.zeros(p)
     for _ in range(HUBER_ROUNDS):
         full[base.independent] = fit.values
-        e = regression.residuals(motion, kept, full)
+        e = regression.residuals(motions, kept, full)
         # the median tells the noise whatever outliers say
-        noise = 1.4826 * np.median(np.abs(e), axis=0)
-        size = np.abs(e) / np.maximum(noise, np.finfo(float).tiny)
+        noise = 1.4826 * np.nanmedian(np.abs(e), axis=0)
+        size = np.abs(np.nan_to_num(e)) / np.maximum(noise, np.finfo(float).tiny)
         weights = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
-        triangles = regression.triangles(motion, kept, np.sqrt(weights))
-        R = np.sqrt(independent) * stacked(triangles, p, noise)[:, [*base.independent, p]]
-        values, covariance = _solved(R, prior)
+        triangles = regression.triangles(motions, kept, np.sqrt(weights))
+        R = stacked(triangles, p, noise * np.sqrt(thinning))[:, [*base.independent, p]]
+        values, covariance = _solved(R, start.values)
         # of M-estimators: E[psi^2] / E[psi']^2 beside what least squares with these weights have
         inside = size <= HUBER
         factor = float((np.minimum(size, HUBER) ** 2).mean() / inside.mean() ** 2 * weights.mean())
@@ -155,10 +185,11 @@ def robust_fit(
 
 def instrumental_fit(
     regression: Regression,
-    motion: FreeMotion,
-    instrument: FreeMotion,
+    motions: Sequence[FreeMotion],
+    instruments: Sequence[FreeMotion],
     base: BaseParameters,
-    independent: float,
+    thinning: Vector,
+    start: Fit,
 ) -> Fit:
     r"""Return the fit whose residual is orthogonal to another motion's columns.
 
@@ -167,21 +198,18 @@ def instrumental_fit(
     with ``Z`` the columns along a motion that the noise of the sensors did not enter, such as the
     motion that was asked for: noise of positions is in ``X`` and biases least squares, but is
     independent of ``Z`` (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
-    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
+    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014). The arguments
+    are those of `robust_fit`.
     """
     kept, p = base.kept(), base.map.shape[1]
-    start = weighted_fit(
-        regression.triangles(motion, kept), base, independent, np.zeros(len(base.independent))
-    )
-    noise, fit, b = start.noise, start, len(base.independent)
+    noise, fit = start.noise, start
     for _ in range(ROUNDS):
-        cross, own = regression.cross_products(instrument, motion, kept, noise)
-        values = scipy.linalg.solve(cross[:, :-1], cross[:, -1])
+        effective = noise * np.sqrt(thinning)
+        cross, own = regression.cross_products(instruments, motions, kept, effective)
         back = np.linalg.inv(cross[:, :-1])
         full = np.zeros(p)
-        full[base.independent] = values
-        e = regression.residuals(motion, kept, full)
-        count = len(e) - b / e.shape[1] / independent
-        noise = np.sqrt((e**2).sum(axis=0) / count)
-        fit = Fit(values, back @ own @ back.T / independent, noise, start.triangle)
+        full[base.independent] = values = back @ cross[:, -1]
+        e = regression.residuals(motions, kept, full)
+        noise = np.sqrt(np.nanmean(e**2, axis=0))
+        fit = Fit(values, back @ own @ back.T, noise, start.triangle)
     return fit

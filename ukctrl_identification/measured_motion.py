@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,13 @@ from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
 
 FILTER_ORDER = 4
-"""Of the Butterworth filter, which runs forwards and then backwards, so that nothing is late."""
+"""Of the Butterworth filter of positions, which runs forwards and backwards: nothing is late."""
+POSITION_CUTOFF = 2.0
+"""Of positions, by how much more passes than of equations, which filter their derivatives again."""
+RATE_PER_CUTOFF = 2.5
+"""Samples of a filtered equation that are kept in a period of the filter's frequency."""
+WINDOW = 4
+"""Half of the filter's window, in samples that are kept."""
 MOTION_SHARE = 0.99
 """Of the power of the velocities, what lies below the frequency that counts as the motion's."""
 CUTOFF_PER_MOTION = 20.0
@@ -27,14 +33,55 @@ MAX_GAP = 10.0
 MIN_SEGMENT = 30
 """Samples that a segment must have to be of use."""
 EDGE_PERIODS = 1.0
-"""Periods of the filter's frequency that are left out at the ends of a segment."""
+"""Periods of the positions' filter that are left out at the ends of a segment."""
+
+
+TURNING = {
+    "free": slice(3, 7), "spherical": slice(0, 4), "planar": slice(2, 4), "circle": slice(0, 2)
+}  # fmt: skip
+"""Coordinates of a joint that have length 1, by its shape."""
+
+
+class LowPass(NamedTuple):
+    """What equations are filtered and thinned by: a window that all their terms share.
+
+    Efforts have what is too fast for the positions' derivatives, such as the steps of friction;
+    filtered alike, both sides still agree.
+    """
+
+    taps: Vector
+    """Symmetric, of sum 1; only 1 where nothing is filtered."""
+    stride: int
+    """Every which sample is kept."""
+
+    @staticmethod
+    def of(cutoff: float, period: float) -> LowPass:
+        """Return the filter of a frequency [Hz] at a period of samples [s]."""
+        stride = max(1, int(1.0 / (RATE_PER_CUTOFF * cutoff * period)))
+        if not np.isfinite(cutoff) or stride == 1:
+            return NO_FILTER
+        half = WINDOW * stride
+        return LowPass(signal.firwin(2 * half + 1, cutoff, fs=1.0 / period), stride)
+
+    @property
+    def independent(self) -> float:
+        """Share of the samples kept that are independent, by the noise that passes."""
+        return min(1.0, self.stride * float(self.taps @ self.taps))
+
+    def instants(self, n: int) -> slice:
+        """Return which of ``n`` samples are kept: those with all of the window."""
+        half = len(self.taps) // 2
+        return slice(half, max(half, n - half), self.stride)
+
+
+NO_FILTER = LowPass(np.ones(1), 1)
 
 
 class Motion(NamedTuple):
-    """States, accelerations and efforts at ``n`` instants."""
+    """States, accelerations and efforts at ``n`` instants, evenly spaced where it has a filter."""
 
     time: Vector
-    """[s]; from one segment to the next it may begin again."""
+    """[s]"""
     q: Matrix
     """Configurations, shape ``(n, nq)``."""
     v: Matrix
@@ -43,52 +90,12 @@ class Motion(NamedTuple):
     """Accelerations, shape ``(n, nv)``."""
     effort: Matrix
     """Measured efforts on the joints, shape ``(n, nv)``; NaN where none is measured."""
-    independent: float
-    """Share of the samples that are independent: less than 1 once a filter has tied them."""
+    low_pass: LowPass = NO_FILTER
+    """What its equations are filtered by."""
 
-    def part(self, where: slice | NDArray[np.bool_]) -> Motion:
+    def part(self, where: slice) -> Motion:
         """Return some of the instants."""
-        return Motion(*(channel[where] for channel in self[:5]), self.independent)
-
-    @staticmethod
-    def joined(motions: Sequence[Motion]) -> Motion:
-        """Return several motions, one after the other.
-
-        The share of independent samples is that of all together.
-        """
-        sizes = np.array([len(motion.time) for motion in motions], dtype=float)
-        shares = [motion.independent for motion in motions]
-        share = float(sizes @ shares / max(sizes.sum(), 1.0))
-        channels = (np.concatenate(parts) for parts in zip(*(m[:5] for m in motions), strict=True))
-        return Motion(*channels, share)
-
-
-class Filter(NamedTuple):
-    """A low-pass filter that delays nothing."""
-
-    sections: NDArray[np.float64]
-    period: float
-    """Time between samples [s]."""
-    cutoff: float
-    """Frequency that passes by half [Hz]."""
-
-    @staticmethod
-    def of(cutoff: float, period: float) -> Filter:
-        """Return the filter of a frequency [Hz]."""
-        return Filter(
-            signal.butter(FILTER_ORDER, cutoff, fs=1.0 / period, output="sos"), period, cutoff
-        )
-
-    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return channels, along the first axis, without what is faster."""
-        pad = min(len(x) - 1, int(3.0 / (self.cutoff * self.period)))
-        return np.asarray(signal.sosfiltfilt(self.sections, x, axis=0, padlen=pad))
-
-    @property
-    def independent(self) -> float:
-        """Share of independent samples: its noise bandwidth beside half the sampling rate."""
-        _, response = signal.sosfreqz(self.sections, 1 << 14)
-        return float(np.mean(np.abs(response) ** 4))
+        return Motion(*(channel[where] for channel in self[:5]), self.low_pass)
 
 
 def motion_frequency(time: Vector, positions: Matrix) -> float:
@@ -113,14 +120,15 @@ def motion_frequency(time: Vector, positions: Matrix) -> float:
     return float(frequency[np.argmax(shares >= MOTION_SHARE, axis=0)].max())
 
 
-def measured_motion(
+def measured_motions(
     robot: Robot, log: JointLog, cutoff: float | None = None
-) -> tuple[Motion, float]:
-    """Return the motion of a log, and the filter's frequency [Hz], infinite where none ran.
+) -> tuple[list[Motion], float]:
+    """Return the motion of a log, a stretch without gaps at a time, and the filter's frequency.
 
-    Channels are brought to even times, filtered forwards and backwards, and differentiated by
-    central differences. A logged velocity is not needed; logged accelerations, as simulations
-    have them, are taken as they are, and then nothing is filtered unless a frequency is given.
+    Channels are brought to even times. Positions are filtered forwards and backwards and
+    differentiated by central differences; a logged velocity is not needed. Where accelerations
+    are logged, as simulations have them, all is taken as it is, and nothing is filtered unless a
+    frequency is given.
 
     Args:
         robot: The robot.
@@ -133,16 +141,15 @@ def measured_motion(
     missing = [name for name in robot.coordinates if name not in log.position]
     if missing:
         raise InputError(f"{log.source}: positions must be logged of {quoted(missing)}, too.")
-    efforts = [name for name in robot.dofs if name in log.effort]
-    if not efforts:
+    if not any(name in log.effort for name in robot.dofs):
         raise InputError(f"{log.source}: must have the effort of at least one joint; it has none.")
-    exact = cutoff is None and all(
+    exact = all(
         name in channels for name in robot.dofs for channels in (log.velocity, log.acceleration)
     )
-    if exact or cutoff == np.inf:
-        if not exact and len(log.acceleration) < robot.nv:
+    if exact and cutoff is None or cutoff == np.inf:
+        if not exact:
             raise InputError(f"{log.source}: without a filter, accelerations must be logged.")
-        return _as_logged(robot, log), np.inf
+        return [_as_logged(robot, log)], np.inf
     pieces = [piece for piece in _even_pieces(robot, log) if len(piece.time) >= MIN_SEGMENT]
     if not pieces:
         raise InputError(
@@ -151,9 +158,9 @@ def measured_motion(
     longest = max(pieces, key=lambda piece: len(piece.time))
     if cutoff is None:
         cutoff = CUTOFF_PER_MOTION * motion_frequency(longest.time, longest.q)
-    period = float(longest.time[1] - longest.time[0])
-    cutoff = min(cutoff, 0.4 / period)
-    return Motion.joined([_filtered(robot, piece, cutoff) for piece in pieces]), cutoff
+    cutoff = min(cutoff, 0.2 / longest.period)
+    motions = [_differentiated(robot, piece, cutoff) for piece in pieces]
+    return [motion for motion in motions if len(motion.time)], cutoff
 
 
 class _Piece(NamedTuple):
@@ -162,6 +169,11 @@ class _Piece(NamedTuple):
     time: Vector
     q: Matrix
     effort: Matrix
+
+    @property
+    def period(self) -> float:
+        """Time between samples [s]."""
+        return float(self.time[1] - self.time[0])
 
 
 def _channels(robot: Robot, log: JointLog) -> tuple[Matrix, Matrix]:
@@ -179,7 +191,7 @@ def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
     period = float(np.median(steps))
     ends = [0, *(np.flatnonzero(steps > MAX_GAP * period) + 1), len(log.time)]
     pieces = []
-    for first, last in zip(ends, ends[1:], strict=False):
+    for first, last in itertools.pairwise(ends):
         own = log.time[first:last]
         if len(own) < 2:
             continue
@@ -192,19 +204,18 @@ def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
     return pieces
 
 
-def _filtered(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
-    """Return a stretch without what is faster than the filter, and with its derivatives."""
-    period = float(piece.time[1] - piece.time[0])
-    low_pass = Filter.of(cutoff, period)
-    q = _on_manifold(robot, low_pass(piece.q))
+def _differentiated(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
+    """Return a stretch with its derivatives."""
+    period, corner = piece.period, POSITION_CUTOFF * cutoff
+    sections = signal.butter(FILTER_ORDER, corner, fs=1.0 / period, output="sos")
+    pad = min(len(piece.q) - 1, int(3.0 / (corner * period)))
+    q = _on_manifold(robot, np.asarray(signal.sosfiltfilt(sections, piece.q, axis=0, padlen=pad)))
     v = _velocities(robot, q, period)
     a = _central_difference(v, period)
-    effort = low_pass(np.nan_to_num(piece.effort))
-    effort[np.isnan(piece.effort)] = np.nan
     # ends have one-sided differences, and the filter knows nothing beyond them
-    edge = 2 + int(EDGE_PERIODS / (cutoff * period))
+    edge = 2 + int(EDGE_PERIODS / (corner * period))
     inner = slice(edge, max(edge, len(q) - edge))
-    return Motion(piece.time, q, v, a, effort, low_pass.independent).part(inner)
+    return Motion(piece.time, q, v, a, piece.effort, LowPass.of(cutoff, period)).part(inner)
 
 
 def _as_logged(robot: Robot, log: JointLog) -> Motion:
@@ -214,7 +225,7 @@ def _as_logged(robot: Robot, log: JointLog) -> Motion:
         np.column_stack([channels[name] for name in robot.dofs])
         for channels in (log.velocity, log.acceleration)
     )
-    return Motion(log.time, q, v, a, effort, 1.0)
+    return Motion(log.time, q, v, a, effort)
 
 
 def _on_manifold(robot: Robot, q: Matrix) -> Matrix:
@@ -234,7 +245,7 @@ def _on_manifold(robot: Robot, q: Matrix) -> Matrix:
 
 
 def _central_difference(x: Matrix, period: float) -> Matrix:
-    """Return the derivative along the first axis, to the fourth order; at the ends to the second."""
+    """Return the derivative along the first axis, to the fourth order, at the ends the second."""
     result = np.gradient(x, period, axis=0, edge_order=2)
     result[2:-2] = (8.0 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / (12.0 * period)
     return np.asarray(result)
@@ -245,7 +256,7 @@ def _velocities(robot: Robot, q: Matrix, period: float) -> Matrix:
     if robot.nq == robot.nv:
         return _central_difference(q, period)
     v = np.zeros((len(q), robot.nv))
-    near = [robot.difference(one, two) for one, two in zip(q[:-1], q[1:], strict=True)]
+    near = [robot.difference(one, two) for one, two in itertools.pairwise(q)]
     steps = np.array(near) / period
     v[1:-1] = (steps[1:] + steps[:-1]) / 2.0
     v[0], v[-1] = steps[0], steps[-1]

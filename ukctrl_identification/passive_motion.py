@@ -26,7 +26,7 @@ from ukctrl_identification.measured_motion import Motion
 RANK_RTOL = 1e-9
 """Singular values of passive rows of unit length below this count as zero."""
 MAX_LEVER = 1e3
-"""Dependent velocities beyond so many of the independent ones: the samples are left out."""
+"""Dependent velocities beyond so many of the independent ones: the sample is left out."""
 
 
 class FreeMotion(NamedTuple):
@@ -36,7 +36,8 @@ class FreeMotion(NamedTuple):
     rows: tuple[int, ...]
     """The velocity that each equation is called after."""
     basis: NDArray[np.float64] | None
-    """``N`` at each instant, shape ``(n, nv, k)``; None where each equation is one row of ``Y``."""
+    """``N`` at each instant, shape ``(n, nv, k)``, NaN where it is to be left out; None where each
+    equation is one row of ``Y``."""
     force: Matrix
     """What is known of the right-hand side beside the efforts, shape ``(n, nv)``."""
 
@@ -47,7 +48,9 @@ class FreeMotion(NamedTuple):
 
     def right_side(self) -> Matrix:
         """Return the measured efforts and known forces of each equation, shape ``(n, k)``."""
-        total = np.nan_to_num(self.motion.effort) + self.force
+        effort = self.motion.effort
+        # of joints without a measured effort nothing is missing: there is none, or it drops out
+        total = np.where(np.isnan(effort).all(axis=0), 0.0, effort) + self.force
         if self.basis is None:
             return total[:, self.rows]
         return np.asarray(np.einsum("nik,ni->nk", self.basis, total))
@@ -106,7 +109,7 @@ def independent_velocities(A: Matrix, preferred: Sequence[int]) -> tuple[Indices
 
 def measured_first(robot: Robot, effort: Matrix) -> list[int]:
     """Return velocities: measured motors, then those that nothing drives, then the rest."""
-    measured = ~np.isnan(effort).any(axis=0)
+    measured = ~np.isnan(effort).all(axis=0)
     pushed = driven(robot)
     rank = np.where(measured & pushed, 0, np.where(~pushed, 1, 2))
     return [int(i) for i in np.argsort(rank, kind="stable")]
@@ -127,7 +130,7 @@ def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
         InputError: No equation is left.
     """
     stack = passive_stack(robot)
-    unknown = np.flatnonzero(driven(robot) & np.isnan(motion.effort).any(axis=0))
+    unknown = np.flatnonzero(driven(robot) & np.isnan(motion.effort).all(axis=0))
     if stack is None:
         rows = tuple(i for i in range(robot.nv) if i not in set(unknown.tolist()))
         if not rows:
@@ -140,15 +143,14 @@ def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
     if not len(independent):
         raise InputError("no equation is left: reactions and unmeasured efforts may be anything.")
     basis = np.zeros((len(motion.q), robot.nv, len(independent)))
-    keep = np.ones(len(motion.q), dtype=bool)
     basis[:, independent, np.arange(len(independent))] = 1.0
     for n, (q, v) in enumerate(zip(motion.q, motion.v, strict=True)):
         snapshot.move(q, v)
         A = np.vstack([stack.write(snapshot).A, eye])
         lever = -_solve(A[:, dependent], A[:, independent])
-        basis[n, dependent] = lever
-        keep[n] = np.abs(lever).max(initial=0.0) < MAX_LEVER
-    return FreeMotion(motion.part(keep), tuple(map(int, independent)), basis[keep], force[keep])
+        near = np.abs(lever).max(initial=0.0) < MAX_LEVER
+        basis[n, dependent] = lever if near else np.nan
+    return FreeMotion(motion, tuple(map(int, independent)), basis, force)
 
 
 def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: Vector) -> Motion:

@@ -10,7 +10,7 @@ side, which batches of samples are worked into by QR: no normal equations, and m
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -31,7 +31,11 @@ from ukctrl_identification.passive_motion import FreeMotion
 from ukctrl_identification.regressor_kernels import inertial_rows
 
 BATCH = 512
-"""Samples that are factored at a time."""
+"""Samples whose rows are made at a time."""
+OUTPUTS = 256
+"""Filtered samples that are factored at a time."""
+Block = tuple[int, Indices, NDArray[np.float64]]
+"""An equation's velocity, its parameters, shape ``(k,)``, and its rows, shape ``(k + 1, n)``."""
 NOT_HERE = -1
 NOTHING_HERE = -2
 """What `inertial_rows` skips: one parameter, or all of a body."""
@@ -73,11 +77,11 @@ class Triangle(NamedTuple):
 
 @final
 class Regression:
-    """The columns of a robot's equation.
+    r"""The columns of a robot's equation.
 
     Args:
         robot: A robot of rigid bodies.
-        velocity_scale: $v_\\varepsilon$ of each velocity, shape ``(nv,)``.
+        velocity_scale: $v_\varepsilon$ of each velocity, shape ``(nv,)``.
         stribeck_velocity: $v_s$ of each, if breakaway levels are among the parameters.
         friction: Whether Coulomb, viscous and constant terms are.
         armature: Whether inertias of rotors are.
@@ -178,9 +182,7 @@ class Regression:
         every = np.concatenate([inertial, own])
         return np.asarray(every[kept[every]], dtype=np.int64)
 
-    def blocks(
-        self, motion: FreeMotion, kept: NDArray[np.bool_]
-    ) -> list[tuple[int, Indices, NDArray[np.float64]]]:
+    def blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> list[Block]:
         """Return the rows of some samples, equation by equation.
 
         Args:
@@ -253,70 +255,117 @@ class Regression:
             return np.asarray(sign * (state.v[:, elastic.motors[k]] - state.v[:, elastic.links[k]]))
         return sign * np.array([elastic.stretch(q)[k] for q in state.q])
 
+    def filtered_blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> Iterator[list[Block]]:
+        """Yield `blocks` of all samples, filtered and thinned, some at a time.
+
+        Samples of which a number is missing are left out.
+        """
+        taps, stride = motion.motion.low_pass
+        n, width = len(motion.motion.q), len(taps)
+        outputs = len(range(n)[motion.motion.low_pass.instants(n)])
+        for first in range(0, outputs, OUTPUTS):
+            last = min(first + OUTPUTS, outputs)
+            start, stop = first * stride, (last - 1) * stride + width
+            sums: list[Block] = []
+            for begin in range(start, stop, BATCH):
+                end = min(begin + BATCH, stop)
+                found = self.blocks(motion.part(slice(begin, end)), kept)
+                if width == 1:
+                    sums = _joined(sums, found)
+                    continue
+                # outputs whose windows these samples are in
+                low = max(first, -((width - 1 - begin) // stride))
+                high = min(last, (end - 1) // stride + 1)
+                at = np.arange(begin, end)[:, None] - stride * np.arange(low, high)
+                weights = np.where((at >= 0) & (at < width), taps[np.clip(at, 0, width - 1)], 0.0)
+                if not sums:
+                    sums = [(row, own, np.zeros((len(B), last - first))) for row, own, B in found]
+                for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
+                    total[:, low - first : high - first] += B @ weights
+            yield sums
+
     def triangles(
         self,
-        motion: FreeMotion,
+        motions: Sequence[FreeMotion],
         kept: NDArray[np.bool_] | None = None,
         weights: Matrix | None = None,
     ) -> list[Triangle]:
-        """Return what a motion says of each equation.
+        """Return what motions say of each equation.
 
         Args:
-            motion: The samples, any number of them.
+            motions: The samples, any number of them.
             kept: Which parameters, shape ``(p,)``; absent: all.
-            weights: Factors of the rows, shape ``(n, k)``; absent: 1.
+            weights: Factors of the filtered rows, shape ``(n, k)``; absent: 1.
         """
         kept = np.ones(len(self.parameters), dtype=bool) if kept is None else kept
         states: list[Triangle] = []
-        samples = len(motion.motion.q)
-        for first in range(0, samples, BATCH):
-            batch = slice(first, min(first + BATCH, samples))
-            for at, (row, columns, block) in enumerate(self.blocks(motion.part(batch), kept)):
-                if weights is not None:
-                    block = block * weights[batch, at]
-                if len(states) <= at:
-                    k = len(columns) + 1
-                    states.append(Triangle(row, columns, np.zeros((k, k), order="F"), samples))
-                states[at] = states[at]._replace(R=updated_triangle(states[at].R, block))
+        done = 0
+        for motion in motions:
+            for found in self.filtered_blocks(motion, kept):
+                n = found[0][2].shape[1]
+                if not states:
+                    states = [
+                        Triangle(row, own, np.zeros((len(own) + 1, len(own) + 1), order="F"), 0.0)
+                        for row, own, _ in found
+                    ]
+                for at, (_, _, block) in enumerate(found):
+                    rows = block if weights is None else block * weights[done : done + n, at]
+                    rows = rows[:, np.isfinite(rows).all(axis=0)]
+                    state = states[at]
+                    R = updated_triangle(state.R, np.ascontiguousarray(rows))
+                    states[at] = state._replace(R=R, samples=state.samples + rows.shape[1])
+                done += n
         return states
 
-    def residuals(self, motion: FreeMotion, kept: NDArray[np.bool_], values: Vector) -> Matrix:
+    def residuals(
+        self, motions: Sequence[FreeMotion], kept: NDArray[np.bool_], values: Vector
+    ) -> Matrix:
         """Return what parameters, shape ``(p,)``, leave of each equation, shape ``(n, k)``."""
-        samples, parts = len(motion.motion.q), list[Matrix]()
-        for first in range(0, samples, BATCH):
-            batch = motion.part(slice(first, first + BATCH))
-            found = self.blocks(batch, kept)
-            parts.append(
-                np.column_stack([B[-1] - values[columns] @ B[:-1] for _, columns, B in found])
-            )
-        return np.concatenate(parts)
+        return np.concatenate([
+            np.column_stack([B[-1] - values[own] @ B[:-1] for _, own, B in found])
+            for motion in motions
+            for found in self.filtered_blocks(motion, kept)
+        ])  # fmt: skip
 
     def cross_products(
-        self, instrument: FreeMotion, motion: FreeMotion, kept: NDArray[np.bool_], noise: Vector
+        self,
+        instruments: Sequence[FreeMotion],
+        motions: Sequence[FreeMotion],
+        kept: NDArray[np.bool_],
+        noise: Vector,
     ) -> tuple[Matrix, Matrix]:
         """Return ``Z' [X y]`` and ``Z' Z`` of two motions at the same instants.
 
         Args:
-            instrument: Whose columns are ``Z``.
-            motion: Whose columns and right side are ``X`` and ``y``.
+            instruments: Whose columns are ``Z``.
+            motions: Whose columns and right side are ``X`` and ``y``.
             kept: Which parameters, shape ``(p,)``; ``b`` of them.
             noise: Of each equation, which it is divided by.
         """
-        every, samples = np.flatnonzero(kept), len(motion.motion.q)
+        every = np.flatnonzero(kept)
         b = len(every)
         cross, own = np.zeros((b, b + 1)), np.zeros((b, b))
-        for first in range(0, samples, BATCH):
-            batch = slice(first, first + BATCH)
-            found = zip(
-                self.blocks(instrument.part(batch), kept), self.blocks(motion.part(batch), kept), noise,
+        for instrument, motion in zip(instruments, motions, strict=True):
+            pairs = zip(
+                self.filtered_blocks(instrument, kept), self.filtered_blocks(motion, kept),
                 strict=True,
             )  # fmt: skip
-            for (_, columns, Z), (_, _, X), sigma in found:
-                at = np.searchsorted(every, columns)
-                product = Z[:-1] @ X.T / sigma**2
-                cross[np.ix_(at, [*at, b])] += product
-                own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
+            for asked, measured in pairs:
+                for (_, columns, Z), (_, _, X), sigma in zip(asked, measured, noise, strict=True):
+                    at = np.searchsorted(every, columns)
+                    cross[np.ix_(at, [*at, b])] += Z[:-1] @ X.T / sigma**2
+                    own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
         return cross, own
+
+
+def _joined(one: list[Block], two: list[Block]) -> list[Block]:
+    """Return the samples of two lists of blocks, one after the other."""
+    if not one:
+        return two
+    return [
+        (row, own, np.hstack([first, second]))
+        for (row, own, first), (_, _, second) in zip(one, two, strict=True)
+    ]  # fmt: skip
 
 
 def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:

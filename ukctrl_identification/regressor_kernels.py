@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import compiled, inlined
 from ukctrl.robot.rigid.tree_kernels import (
     IV,
@@ -27,7 +27,6 @@ from ukctrl.robot.rigid.tree_kernels import (
 )
 from ukctrl.robot.spatial_kernels import (
     dot,
-    rotate_back,
     rotate_spatial_back,
     rotation_at,
     row3,

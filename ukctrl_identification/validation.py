@@ -28,32 +28,25 @@ class Residual(NamedTuple):
     worst: Vector
     """The largest [N m or N]."""
     correlation: Vector
-    """Of neighbouring independent samples: near 0 where only noise is left."""
+    """Of one filtered sample and the next: near 0 where only noise is left."""
     slow: Vector
-    """Share of the residual's power below the motion's frequency; noise would have its part of the
-    band."""
+    """Share of the residual's power below the motion's frequency."""
 
 
-def residual_of(e: Matrix, motion: Motion, frequency: float, cutoff: float) -> Residual:
+def residual_of(e: Matrix, rate: float, frequency: float) -> Residual:
     """Return what residuals, shape ``(n, k)``, say.
 
     Args:
-        e: Measured minus predicted efforts.
-        motion: Their samples.
+        e: Measured minus predicted efforts, filtered.
+        rate: Their samples in a second [Hz].
         frequency: Below which the motion lies [Hz].
-        cutoff: Of the filter [Hz].
     """
-    stride = max(1, round(1.0 / motion.independent))
-    thin = e[::stride] - e[::stride].mean(axis=0)
-    power = np.maximum((thin**2).sum(axis=0), np.finfo(float).tiny)
-    lagged = (thin[1:] * thin[:-1]).sum(axis=0) / power
-    slow = np.full(e.shape[1], np.nan)
-    if np.isfinite(cutoff) and len(e) > 64:
-        period = float(np.median(np.diff(motion.time)))
-        window = min(len(e), max(64, int(10.0 / period)))
-        f, density = signal.welch(e, 1.0 / period, nperseg=window, axis=0)
-        inside = f <= cutoff
-        slow = density[f <= 2.0 * frequency].sum(axis=0) / density[inside].sum(axis=0)
+    e = e[np.isfinite(e).all(axis=1)]
+    centred = e - e.mean(axis=0)
+    power = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
+    lagged = (centred[1:] * centred[:-1]).sum(axis=0) / power
+    f, density = signal.periodogram(e, rate, axis=0, detrend=False)
+    slow = density[f <= frequency].sum(axis=0) / np.maximum(density.sum(axis=0), 1e-300)
     return Residual(np.sqrt((e**2).mean(axis=0)), np.abs(e).max(axis=0), lagged, slow)
 
 

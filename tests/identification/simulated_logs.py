@@ -77,12 +77,12 @@ def moving(robot, rng, n=600, duration=10.0, amplitude=0.6, home=None):
         sines = Sines(rng, robot.nv, amplitude=amplitude)
         if robot.nq == robot.nv:
             q = home + sines(t, 0)
-            return Motion(t, q, sines(t, 1), sines(t, 2), np.full((n, robot.nv), np.nan), 1.0)
+            return Motion(t, q, sines(t, 1), sines(t, 2), np.full((n, robot.nv), np.nan))
         q = np.array([robot.integrate(home, x) for x in sines(t, 0)])
         v, a = rng.normal(
             size=(2, n, robot.nv)
         )  # any velocity is one: samples stand for themselves
-        return Motion(t, q, v, a, np.full((n, robot.nv), np.nan), 1.0)
+        return Motion(t, q, v, a, np.full((n, robot.nv), np.nan))
     stack = Stack(constraints, robot, key="passive")
     A = stack.write(robot.snapshot(home, np.zeros(robot.nv))).A
     pushed = [int(i) for i in np.flatnonzero(robot.actuation.acts_on.any(axis=1))]
@@ -98,7 +98,7 @@ def moving(robot, rng, n=600, duration=10.0, amplitude=0.6, home=None):
         dv = np.zeros(robot.nv)
         dv[independent] = x[k] - x[0]
         q[k] = robot.integrate(home, dv)
-    motion = Motion(t, q, v, a, np.full((n, robot.nv), np.nan), 1.0)
+    motion = Motion(t, q, v, a, np.full((n, robot.nv), np.nan))
     return completed_motion(robot, motion, independent.tolist(), home)
 
 
@@ -120,7 +120,7 @@ def pushed_states(robot, rng, n=400, force=5.0):
     for k in range(n):
         snapshot.move(q[k], v[k])
         a[k] = pin.aba(model, data, q[k], v[k], np.nan_to_num(effort[k]) + snapshot.f)
-    return Motion(np.arange(n) * 0.01, q, v, a, effort, 1.0)
+    return Motion(np.arange(n) * 0.01, q, v, a, effort)
 
 
 def efforts(robot, motion, friction=None):
