@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
 from ukctrl.robot import Robot
 from ukctrl_identification.base_parameters import (
     BaseParameters,
@@ -23,6 +23,8 @@ from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointF
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.least_squares import (
     Fit,
+    Samples,
+    instrumental_fit,
     robust_fit,
     samples_per_independent,
     weighted_fit,
@@ -35,14 +37,14 @@ from ukctrl_identification.passive_motion import (
     passive_stack,
 )
 from ukctrl_identification.regression import Regression, known_force, stacked
-from ukctrl_identification.validation import Residual, residual_of
+from ukctrl_identification.robot_dynamics import with_dynamics
+from ukctrl_identification.validation import Residual, open_loop_errors, residual_of
 
 HELD_OUT = 1.0 / 3.0
 """Share of each log, its last part, that the fit does not see."""
 PROBES = 200
 """Random states that tell which parameters any motion could tell."""
-METHODS = ("weighted", "ordinary", "robust")
-Method = Literal["weighted", "ordinary", "robust"]
+Method = Literal["weighted", "ordinary", "robust", "instrumental"]
 FrictionModel = Literal["none", "coulomb", "stribeck"]
 
 
@@ -60,17 +62,28 @@ class Identification(NamedTuple):
     """The base parameters, by least squares alone."""
     consistent: ConsistentFit
     """All parameters, as bodies can have them."""
+    dynamics: IdentifiedDynamics
+    """The same, as the robot's files say them."""
     rows: tuple[str, ...]
     """Velocities whose equations were used."""
     training: Residual
     """Of the consistent parameters, where they were fitted."""
     unconstrained: Residual
-    """Of the base parameters, on what was held out."""
+    """Of the base parameters by least squares alone, on what was held out."""
     validation: Residual
     """Of the consistent parameters, on what was held out."""
     before: Residual
     """Of the robot's model as it was, on what was held out."""
-    held_out: list[FreeMotion]
+    time: Vector
+    """Of the filtered samples that were held out, shape ``(n,)`` [s]."""
+    measured: Matrix
+    """Their efforts, shape ``(n, k)``."""
+    predicted: dict[str, Matrix]
+    """What ``fit``, ``consistent`` and ``model`` ask for there, shape ``(n, k)`` each."""
+    open_loop: Matrix
+    """Errors of the identified robot left to the logged efforts; see `open_loop_errors`."""
+    open_loop_before: Matrix
+    """The same of the model as it was."""
     cutoff: float
     """Of the filter [Hz]."""
     frequency: float
@@ -79,17 +92,10 @@ class Identification(NamedTuple):
     """Of the fit, and held out."""
     sources: tuple[str, ...]
 
-    @property
-    def dynamics(self) -> IdentifiedDynamics:
-        """Return what the robot's files are to say."""
-        return identified_dynamics(self.regression, self.consistent.values)
-
-    def predicted(self, values: Vector) -> Matrix:
-        """Return the efforts that parameters ask for on what was held out, shape ``(n, k)``."""
-        kept = np.ones(len(values), dtype=bool)
-        zero = np.zeros(len(values))
-        residuals = self.regression.residuals
-        return residuals(self.held_out, kept, zero) - residuals(self.held_out, kept, values)
+    def unit(self, row: int) -> str:
+        """Return the unit of an equation."""
+        unit = self.robot.dof_units[self.robot.dofs.index(self.rows[row])]
+        return "N m" if unit.startswith("rad") else "N"
 
 
 @explain_argument_errors
@@ -112,7 +118,8 @@ def identify(
         cutoff: Frequency of the filter [Hz]; absent: from the motion.
         friction: The model of the joints' friction.
         armature: Whether inertias of rotors are fitted; joint torque sensors do not feel them.
-        method: ``weighted`` by each joint's noise, ``ordinary``, or ``robust`` against outliers.
+        method: ``weighted`` by each joint's noise, ``ordinary``, ``robust`` against outliers, or
+            ``instrumental``, which noise of positions does not bias, of logs with asked positions.
 
     Raises:
         InputError: A log lacks what the equations need.
@@ -126,58 +133,78 @@ def identify(
         seen, unseen = stretches, [m for log in validate for m in _motions(robot, log, cutoff)[0]]
     else:
         seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
-    motions, held_out = (
-        [free_motion(robot, one, known_force(robot, one)) for one in some if len(one.time)]
-        for some in (seen, unseen)
-    )
+    motions, held_out = _equations(robot, seen), _equations(robot, unseen)
     scales, slow = np.full(robot.nv, SCALES[1]), None
     if friction != "none":
         scales, slow = friction_scales(robot, motions, stribeck=friction == "stribeck")
     regression = Regression(robot, scales, slow, friction=friction != "none", armature=armature)
     base = structural_base(regression, motions[0])
     model = regression.model_values()
-    prior = base.values(model)
-    fit = _fitted(regression, motions, base, prior, method)
+    samples = Samples(regression, motions, base)
+    fit = _fitted(samples, base.values(model), method)
+    if method == "instrumental":
+        asked = [one for log in logs for one in _motions(robot, _as_asked(log), cutoff)[0]]
+        asked = asked if validate else [_divided(one)[0] for one in asked]
+        fit = instrumental_fit(samples, _equations(robot, asked), fit)
     consistent = consistent_fit(regression, base, fit, model)
     longest = max(stretches, key=lambda one: len(one.time))
-    period, low_pass = float(longest.time[1] - longest.time[0]), longest.low_pass
+    rate = 1.0 / (longest.low_pass.stride * float(longest.time[1] - longest.time[0]))
     frequency = motion_frequency(longest.time, longest.q)
     values = {"fit": np.zeros(len(model)), "consistent": consistent.values, "model": model}
     values["fit"][base.independent] = fit.values
-    everything = np.ones(len(model), dtype=bool)
+    kept = np.ones(len(model), dtype=bool)
 
-    def judged(which: str, samples: list[FreeMotion]) -> Residual:
-        e = regression.residuals(samples, everything, values[which])
-        return residual_of(e, 1.0 / (period * low_pass.stride), frequency)
+    def left(which: str, samples: list[FreeMotion]) -> Matrix:
+        return regression.residuals(samples, kept, values[which])
 
+    measured = regression.residuals(held_out, kept, np.zeros(len(model)))
+    unseen_by = {which: left(which, held_out) for which in values}
+    dynamics = identified_dynamics(regression, consistent.values)
+    offset = np.zeros(robot.nv)
+    for one, value in zip(regression.parameters, consistent.values, strict=True):
+        if one.symbol == "offset":
+            offset[robot.dofs.index(one.owner)] = value
     return Identification(
         robot, regression, base, base.formulas(regression.parameters),
-        excitation(fit.triangle[:, :-1]), fit, consistent,
-        tuple(robot.dofs[row] for row in motions[0].rows), judged("consistent", motions),
-        judged("fit", held_out), judged("consistent", held_out), judged("model", held_out),
-        held_out, cutoff, frequency,
+        excitation(fit.triangle[:, :-1]), fit, consistent, dynamics,
+        tuple(robot.dofs[row] for row in motions[0].rows),
+        residual_of(left("consistent", motions), rate, frequency),
+        *(residual_of(unseen_by[which], rate, frequency) for which in values),
+        np.concatenate([one.motion.time[one.motion.low_pass.instants(len(one.motion.time))]
+                        for one in held_out]),
+        measured, {which: measured - e for which, e in unseen_by.items()},
+        open_loop_errors(with_dynamics(robot, dynamics), [one.motion for one in held_out], offset),
+        open_loop_errors(robot, [one.motion for one in held_out], np.zeros(robot.nv)),
+        cutoff, frequency,
         (sum(len(one.motion.q) for one in motions), sum(len(one.motion.q) for one in held_out)),
         tuple(log.source for log in (*logs, *validate)),
     )  # fmt: skip
 
 
-def _fitted(
-    regression: Regression,
-    motions: list[FreeMotion],
-    base: BaseParameters,
-    prior: Vector,
-    method: Method,
-) -> Fit:
+def _equations(robot: Robot, stretches: list[Motion]) -> list[FreeMotion]:
+    return [free_motion(robot, one, known_force(robot, one)) for one in stretches if len(one.time)]
+
+
+def _as_asked(log: JointLog) -> JointLog:
+    """Return a log of the motion that was asked for."""
+    missing = [name for name in log.position if name not in log.asked]
+    if missing:
+        raise InputError(
+            f"{log.source}: method 'instrumental' needs the positions that were asked for, as "
+            f"'asked' of the table [log]; those of {quoted(missing)} are missing."
+        )
+    return log._replace(position=dict(log.asked), velocity={}, acceleration={})
+
+
+def _fitted(samples: Samples, prior: Vector, method: Method) -> Fit:
     """Return the base parameters by a method."""
-    kept, least = base.kept(), 1.0 / motions[0].motion.low_pass.independent
-    triangles = regression.triangles(motions, kept)
-    weighted, full = method != "ordinary", np.zeros(len(regression.parameters))
-    thinning = np.full(len(triangles), least)
-    fit = weighted_fit(triangles, base, thinning, prior, weighted=weighted)
-    full[base.independent] = fit.values
-    thinning = samples_per_independent(regression.residuals(motions, kept, full), least)
-    fit = weighted_fit(triangles, base, thinning, prior, weighted=weighted)
-    return robust_fit(regression, motions, base, thinning, fit) if method == "robust" else fit
+    least = 1.0 / samples.motions[0].motion.low_pass.independent
+    triangles = samples.triangles()
+    weighted, thinning = method != "ordinary", np.full(len(triangles), least)
+    fit = weighted_fit(triangles, samples.base, thinning, prior, weighted=weighted)
+    thinning = samples_per_independent(samples.residuals(fit.values), least)
+    fit = weighted_fit(triangles, samples.base, thinning, prior, weighted=weighted)
+    return robust_fit(samples, fit) if method == "robust" else fit
 
 
 def _motions(robot: Robot, log: JointLog, cutoff: float | None) -> tuple[list[Motion], float]:
@@ -231,25 +258,23 @@ def identified_dynamics(regression: Regression, values: Vector) -> IdentifiedDyn
     robot, symbols = regression.robot, dict[tuple[str, str], float]()
     for one, value in zip(regression.parameters, values, strict=True):
         symbols[one.owner, one.symbol] = float(value)
-    joints = [str(name) for name in robot.model.names][1:]
-    bodies = {
-        joint: values[10 * k : 10 * k + 10].copy()
-        for k, joint in enumerate(joints)
-        if 10 * k < regression.inertial
-    }
-    armature = {
-        name: symbols[name, "armature"] for name in robot.dofs if (name, "armature") in symbols
-    }
-    friction = {}
+    bodies, armature, friction = {}, dict[str, float](), {}
+    for block in robot.blocks:
+        body = values[10 * (block.joint - 1) : 10 * block.joint].copy()
+        if block.rotor:
+            armature[block.dofs[0]] = float(body[9])
+        else:
+            bodies[block.name] = body
     for i, name in enumerate(robot.dofs):
+        if (name, "armature") in symbols:
+            armature[name] = symbols[name, "armature"]
         if (name, "coulomb") not in symbols:
             continue
-        coulomb = symbols[name, "coulomb"]
-        slow = regression.stribeck_velocity
+        coulomb, slow = symbols[name, "coulomb"], regression.stribeck_velocity
         friction[name] = JointFriction(
             coulomb=coulomb,
             viscous=symbols[name, "viscous"],
-            static=0.0 if slow is None else coulomb + symbols[name, "stribeck"],
+            static=0.0 if slow is None else max(coulomb, coulomb + symbols[name, "stribeck"]),
             stribeck_velocity=0.1 if slow is None else float(slow[i]),
             velocity_scale=float(regression.velocity_scale[i]),
         )

@@ -29,3 +29,5 @@ class JointLog(NamedTuple):
     """What motors put on joints, after the gear [N m or N]."""
     acceleration: Mapping[str, Vector] = MappingProxyType({})
     """By velocities, as simulations have them [rad/s^2 or m/s^2]."""
+    asked: Mapping[str, Vector] = MappingProxyType({})
+    """Positions that the robot's controller was asked for, which no sensor's noise is in."""

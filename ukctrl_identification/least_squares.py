@@ -41,6 +41,8 @@ class Fit(NamedTuple):
     """Shape ``(b, b)``; infinite on the diagonal where the log tells nothing."""
     noise: Vector
     """Deviation of each equation's residual, shape ``(k,)`` [N m or N]."""
+    thinning: Vector
+    """Samples of each equation for an independent one, shape ``(k,)``."""
     triangle: Matrix
     """Of all equations, each divided by its noise, and of the share that counts: ``R`` and the
     right side, shape ``(b + 1, b + 1)``."""
@@ -88,13 +90,13 @@ def weighted_fit(
         left = np.maximum(counts - used, 1.0)  # each parameter takes as many as one stands for
         floor = NOISE_FLOOR * np.array([np.linalg.norm(one.R[:, -1]) for one in triangles])
         noise = np.maximum(np.sqrt(squares / left), floor / np.sqrt(counts) + np.finfo(float).tiny)
-        fit = Fit(values, covariance, noise, R)
+        fit = Fit(values, covariance, noise, thinning, R)
         if not weighted:
             inner = stacked(triangles, p, 1.0 / (noise * np.sqrt(thinning)))[:, base.independent]
             spread = covariance @ inner.T
             common = np.full(len(noise), np.sqrt(squares.sum() / left.sum()))
             R = stacked(triangles, p, common * np.sqrt(thinning))[:, [*base.independent, p]]
-            return Fit(values, spread @ spread.T, noise, R)
+            return Fit(values, spread @ spread.T, noise, thinning, R)
     assert fit is not None
     return fit
 
@@ -145,52 +147,52 @@ def _hat(one: Triangle, base: BaseParameters, covariance: Matrix) -> float:
     return float(np.einsum("ij,jk,ik->", X, C, X))
 
 
-def robust_fit(
-    regression: Regression,
-    motions: Sequence[FreeMotion],
-    base: BaseParameters,
-    thinning: Vector,
-    start: Fit,
-) -> Fit:
+class Samples(NamedTuple):
+    """What a fit goes through more than once."""
+
+    regression: Regression
+    motions: Sequence[FreeMotion]
+    base: BaseParameters
+
+    def triangles(self, weights: Matrix | None = None) -> list[Triangle]:
+        """Return what the samples say of each equation; weights as `Regression.triangles`."""
+        return self.regression.triangles(self.motions, self.base.kept(), weights)
+
+    def residuals(self, values: Vector) -> Matrix:
+        """Return what base parameters, shape ``(b,)``, leave of each equation, shape ``(n, k)``."""
+        full = np.zeros(self.base.map.shape[1])
+        full[self.base.independent] = values
+        return self.regression.residuals(self.motions, self.base.kept(), full)
+
+
+def robust_fit(samples: Samples, start: Fit) -> Fit:
     """Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
 
     Args:
-        regression: The columns.
-        motions: The samples.
-        base: The base parameters.
-        thinning: Samples of each equation for an independent one, shape ``(k,)``.
+        samples: The samples.
         start: The fit of least squares, whose values hold where the samples tell nothing.
     """
-    kept, p, fit = base.kept(), base.map.shape[1], start
-    full = np.zeros(p)
+    base, fit, p = samples.base, start, samples.base.map.shape[1]
     for _ in range(HUBER_ROUNDS):
-        full[base.independent] = fit.values
-        e = regression.residuals(motions, kept, full)
+        e = samples.residuals(fit.values)
         # the median tells the noise whatever outliers say
         noise = 1.4826 * np.nanmedian(np.abs(e), axis=0)
         size = np.abs(np.nan_to_num(e)) / np.maximum(noise, np.finfo(float).tiny)
         weights = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
-        triangles = regression.triangles(motions, kept, np.sqrt(weights))
-        R = stacked(triangles, p, noise * np.sqrt(thinning))[:, [*base.independent, p]]
+        triangles = samples.triangles(np.sqrt(weights))
+        R = stacked(triangles, p, noise * np.sqrt(start.thinning))[:, [*base.independent, p]]
         values, covariance = _solved(R, start.values)
         # of M-estimators: E[psi^2] / E[psi']^2 beside what least squares with these weights have
         inside = size <= HUBER
         factor = float((np.minimum(size, HUBER) ** 2).mean() / inside.mean() ** 2 * weights.mean())
         moved = np.abs(values - fit.values) / np.sqrt(np.diag(covariance))
-        fit = Fit(values, covariance * factor, noise, R)
+        fit = Fit(values, covariance * factor, noise, start.thinning, R)
         if float(np.nanmax(moved, initial=0.0)) < HUBER_RTOL:
             break
     return fit
 
 
-def instrumental_fit(
-    regression: Regression,
-    motions: Sequence[FreeMotion],
-    instruments: Sequence[FreeMotion],
-    base: BaseParameters,
-    thinning: Vector,
-    start: Fit,
-) -> Fit:
+def instrumental_fit(samples: Samples, instruments: Sequence[FreeMotion], start: Fit) -> Fit:
     r"""Return the fit whose residual is orthogonal to another motion's columns.
 
     $$ \hat\beta = (Z^\top X)^{-1} Z^\top y $$
@@ -198,18 +200,25 @@ def instrumental_fit(
     with ``Z`` the columns along a motion that the noise of the sensors did not enter, such as the
     motion that was asked for: noise of positions is in ``X`` and biases least squares, but is
     independent of ``Z`` (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
-    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014). The arguments
-    are those of `robust_fit`.
+    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
+
+    Args:
+        samples: The samples.
+        instruments: The motion of ``Z`` at the same instants.
+        start: The fit of least squares, whose noise the equations are weighted by at first.
     """
-    kept, p = base.kept(), base.map.shape[1]
-    noise, fit = start.noise, start
+    noise, fit, kept = start.noise, start, samples.base.kept()
+    cross_products = samples.regression.cross_products
     for _ in range(ROUNDS):
-        effective = noise * np.sqrt(thinning)
-        cross, own = regression.cross_products(instruments, motions, kept, effective)
+        effective = noise * np.sqrt(start.thinning)
+        cross, own = cross_products(instruments, samples.motions, kept, effective)
         back = np.linalg.inv(cross[:, :-1])
-        full = np.zeros(p)
-        full[base.independent] = values = back @ cross[:, -1]
-        e = regression.residuals(motions, kept, full)
-        noise = np.sqrt(np.nanmean(e**2, axis=0))
-        fit = Fit(values, back @ own @ back.T, noise, start.triangle)
+        values = back @ cross[:, -1]
+        noise = np.sqrt(np.nanmean(samples.residuals(values) ** 2, axis=0))
+        # with the noise of positions in X, a triangle of Z gives these values and deviations
+        spread = back @ own @ back.T
+        root = np.linalg.cholesky(np.linalg.inv(spread)).T
+        triangle = np.zeros((len(values) + 1, len(values) + 1))
+        triangle[:-1, :-1], triangle[:-1, -1] = root, root @ values
+        fit = Fit(values, spread, noise, start.thinning, triangle)
     return fit

@@ -6,7 +6,6 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 
 from ukctrl.core.arrays import Matrix, Vector
@@ -146,7 +145,7 @@ def measured_motions(
     exact = all(
         name in channels for name in robot.dofs for channels in (log.velocity, log.acceleration)
     )
-    if exact and cutoff is None or cutoff == np.inf:
+    if (exact and cutoff is None) or cutoff == np.inf:
         if not exact:
             raise InputError(f"{log.source}: without a filter, accelerations must be logged.")
         return [_as_logged(robot, log)], np.inf

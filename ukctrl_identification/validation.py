@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.passive_motion import driven
 
 WINDOWS = (0.1, 0.2, 0.5, 1.0)
 """How long the robot is left to the logged efforts [s]."""
@@ -50,32 +52,38 @@ def residual_of(e: Matrix, rate: float, frequency: float) -> Residual:
     return Residual(np.sqrt((e**2).mean(axis=0)), np.abs(e).max(axis=0), lagged, slow)
 
 
-def open_loop_errors(robot: Robot, motion: Motion, offset: Vector) -> Matrix:
-    """Return how far the robot is from the log when it is left to the logged efforts.
+def open_loop_errors(robot: Robot, motions: Sequence[Motion], offset: Vector) -> Matrix:
+    """Return how far a robot is from logs when it is left to the logged efforts.
 
     Args:
-        robot: The identified robot.
-        motion: The log.
+        robot: The robot.
+        motions: The logs, evenly spaced.
         offset: What sensors of effort show at rest beside the truth, shape ``(nv,)``.
 
     Returns:
         Root mean square over starts of the error of each velocity's coordinate at the end of each
-        of `WINDOWS`, shape ``(4, nv)`` [rad or m]; NaN where no stretch of the log is as long.
+        of `WINDOWS`, shape ``(4, nv)`` [rad or m]; NaN where no stretch is as long, or an effort
+        was not measured.
     """
+    nothing = np.full((len(WINDOWS), robot.nv), np.nan)
+    if not motions:
+        return nothing
+    motion = max(motions, key=lambda one: len(one.time))
+    effort = motion.effort[:, driven(robot)]
+    if robot.nu != effort.shape[1] or not np.isfinite(effort).all() or len(motion.time) < 2:
+        return nothing
     dynamics = Dynamics(robot)
     inputs = np.linalg.pinv(robot.actuation.constant)
-    period = float(np.median(np.diff(motion.time)))
+    period = float(motion.time[1] - motion.time[0])
     every = max(1, int(MAX_STEP / period / 2.0))
     step = 2.0 * every * period
     lengths = [round(window / step) for window in WINDOWS]
     u = (np.nan_to_num(motion.effort) - offset) @ inputs.T
-    errors = list[Matrix]()
     longest = 2 * every * lengths[-1]
-    for first in (
-        np.linspace(0, len(u) - 1 - longest, STARTS).astype(int) if len(u) > longest else ()
-    ):
-        if motion.time[first + longest] - motion.time[first] > 1.01 * longest * period:
-            continue  # a gap
+    if len(u) <= longest or min(lengths) < 1:
+        return nothing
+    errors = list[Matrix]()
+    for first in np.linspace(0, len(u) - 1 - longest, STARTS).astype(int):
         q, v, found = motion.q[first].copy(), motion.v[first].copy(), list[Vector]()
         for k in range(lengths[-1]):
             at = first + 2 * every * k
@@ -83,8 +91,6 @@ def open_loop_errors(robot: Robot, motion: Motion, offset: Vector) -> Matrix:
             if k + 1 in lengths:
                 found.append(robot.difference(motion.q[at + 2 * every], q))
         errors.append(np.array(found))
-    if not errors:
-        return np.full((len(WINDOWS), robot.nv), np.nan)
     return np.asarray(np.sqrt((np.array(errors) ** 2).mean(axis=0)))
 
 
