@@ -86,6 +86,29 @@ def test_dampers_and_friction_oppose_the_motion(make, rng):
     assert s.f @ s.v < 0.0
 
 
+@pytest.mark.parametrize("v", [-1.5, -0.04, 0.0, 0.003, 0.2])
+def test_dry_friction_falls_from_the_static_level_and_may_differ_by_direction(make, v):
+    friction = DryFriction(
+        joint="left_wrist", level=2.0, static=3.0, stribeck_velocity=0.05, asymmetry=-0.4
+    )
+    robot = make(friction)
+    s = robot.snapshot(robot.neutral, only(robot, {"left_wrist": v}))
+    effort = -(2.0 + np.exp(-((v / 0.05) ** 2))) * np.tanh(v / 0.01) + 0.4
+    np.testing.assert_allclose(s.f, only(robot, {"left_wrist": effort}), **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        ("static must be at least level, 2; got 1.", {"static": 1.0}),
+        ("must be below stribeck_velocity, 0.01", {"static": 3.0, "stribeck_velocity": 0.01}),
+    ],
+)
+def test_static_friction_that_nobody_could_feel_is_refused(words, keys):
+    with pytest.raises(InputError, match=words):
+        DryFriction(joint="left_wrist", level=2.0, **keys)
+
+
 def test_a_spring_between_frames_pulls_along_the_line(make, rng):
     spring = Spring(
         frames=("left_hand", "right_hand"), stiffness=30.0, rest=0.4, damping=2.0

@@ -86,18 +86,19 @@ def add_friction(
     level: Vector,
     scale: Vector,
     excess: Vector,
-    fall: float,
+    fall: Vector,
     viscous: Vector,
+    asymmetry: Vector,
     v: Vector,
     f: Vector,
 ) -> None:
-    """Add ``-(level + excess exp(-(v / fall)^2)) tanh(v / scale) - viscous v``."""
+    """Add ``-(level + excess exp(-(v / fall)^2)) tanh(v / scale) - viscous v - asymmetry``."""
     for i in range(len(dofs)):
         slip, friction = v[dofs[i]], level[i]
         if excess[i] != 0.0:
-            ratio = slip / fall
+            ratio = slip / fall[i]
             friction += excess[i] * math.exp(-(ratio * ratio))
-        f[dofs[i]] -= friction * math.tanh(slip / scale[i]) + viscous[i] * slip
+        f[dofs[i]] -= friction * math.tanh(slip / scale[i]) + viscous[i] * slip + asymmetry[i]
 
 
 @compiled

@@ -83,15 +83,34 @@ class Dampers:
 
 @dc.dataclass(frozen=True, eq=False)
 class Friction:
-    """``-level tanh(v / scale)``."""
+    r"""Friction of some freedoms, each array of shape ``(k,)``.
+
+    $$ f = -\left(F_c + (F_s - F_c)\, e^{-(v/v_s)^2}\right) \tanh\frac{v}{v_\varepsilon} - d\,v
+           - f_0 . $$
+    """
 
     dofs: NDArray[np.intp]
     level: Vector
+    """$F_c$."""
     scale: Vector
+    r"""$v_\varepsilon$."""
+    excess: Vector | float = 0.0
+    """$F_s - F_c$."""
+    stribeck_velocity: Vector | float = 1.0
+    """$v_s$."""
+    viscous: Vector | float = 0.0
+    """$d$."""
+    asymmetry: Vector | float = 0.0
+    """$f_0$."""
+
+    def columns(self) -> tuple[Vector, ...]:
+        """Return all but the freedoms as arrays, in the order of the fields."""
+        values = self.level, self.scale, self.excess, self.stribeck_velocity
+        whole = (*values, self.viscous, self.asymmetry)
+        return tuple(np.array(np.broadcast_to(one, len(self.dofs)), float) for one in whole)
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
-        none = np.zeros(len(self.dofs))
-        args = self.dofs, self.level, self.scale, none, 1.0, none, snapshot.v, f
+        args = self.dofs, *self.columns(), snapshot.v, f
         return (BoundKernel(applied_force_kernels.add_friction, *args),)
 
 
@@ -267,8 +286,9 @@ class _ForceCollector:
         level = structure.friction
         self.structure = structure
         self.damping = structure.damping.copy()
-        self.friction = [
-            (int(dof), float(level[dof]), friction_velocity) for dof in np.flatnonzero(level)
+        self.friction: list[tuple[float, ...]] = [
+            (int(dof), float(level[dof]), friction_velocity, 0.0, 1.0, 0.0, 0.0)
+            for dof in np.flatnonzero(level)
         ]
         self.springs: list[tuple[int, int, float, float]] = []
         self.given: list[tuple[int, str]] = []
@@ -285,8 +305,9 @@ class _ForceCollector:
             case JointDamper():
                 self.damping[structure.dof(spec.joint)] += spec.damping
             case DryFriction():
-                dof = structure.dof(spec.joint)
-                self.friction.append((dof, spec.level, spec.velocity_scale))
+                excess = 0.0 if spec.static is None else spec.static - spec.level
+                shape = spec.velocity_scale, excess, spec.stribeck_velocity, 0.0, spec.asymmetry
+                self.friction.append((structure.dof(spec.joint), spec.level, *shape))
             case Spring():
                 self.terms.append(_frame_spring(structure, spec))
             case GivenForce():
@@ -301,7 +322,8 @@ class _ForceCollector:
         if self.springs:
             terms.append(JointSprings(*map(np.array, zip(*self.springs, strict=True))))
         if self.friction:
-            terms.append(Friction(*map(np.array, zip(*self.friction, strict=True))))
+            dofs, *columns = map(np.array, zip(*self.friction, strict=True))
+            terms.append(Friction(dofs, *columns))
         if self.damping.any():
             terms.append(Dampers(self.damping))
         return Forces(tuple(terms))

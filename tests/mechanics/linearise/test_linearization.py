@@ -313,6 +313,7 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
     forces = [
         JointSpring(joint="x", stiffness=40.0, damping=3.0),
         DryFriction(joint="angle", level=0.2, velocity_scale=0.5),
+        DryFriction(joint="x", level=1.0, static=1.5, stribeck_velocity=0.8, velocity_scale=0.4),
     ]
     robot = cart_pole(force=forces) if name == "springs" else Robot.load(name)
     rng = np.random.default_rng(3)

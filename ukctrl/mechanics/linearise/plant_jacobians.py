@@ -26,7 +26,7 @@ def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tupl
     | force | $\partial f/\partial \delta q$ | $\partial f/\partial v$ |
     |---|---|---|
     | damper $-d\,v$ | | $-d$ |
-    | dry friction $-c \tanh(v/w)$ | | $-(c/w)\,(1 - \tanh^2(v/w))$ |
+    | friction $-c \tanh(v/w) - d\,v$ | | $-c'\tanh(v/w) - (c/w)\,(1 - \tanh^2(v/w)) - d$ |
     | joint spring $-k\,(q - q_0)$ | $-k$ | |
     | elastic joint $\pm(K(\theta - q) + D(\dot\theta - \dot q))$ | $\pm K$ | $\pm D$ |
 
@@ -41,8 +41,7 @@ def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tupl
             case Dampers():
                 by_v -= np.diag(term.damping)
             case Friction():
-                slope = term.level / term.scale * (1.0 - np.tanh(v[term.dofs] / term.scale) ** 2)
-                np.subtract.at(by_v, (term.dofs, term.dofs), slope)
+                np.subtract.at(by_v, (term.dofs, term.dofs), _friction_slope(term, v[term.dofs]))
             case JointSprings():
                 np.subtract.at(by_q, (term.dofs, term.dofs), term.stiffness)
             case ElasticJoints():
@@ -52,6 +51,15 @@ def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tupl
                     rate[term.links, term.links] -= gain
                     rate[term.motors, term.motors] -= gain
     return by_q, by_v
+
+
+def _friction_slope(term: Friction, v: Vector) -> Vector:
+    """Return the derivative of the friction on some velocities, its level included."""
+    level, scale, excess, fall, viscous, _ = term.columns()
+    risen = excess * np.exp(-((v / fall) ** 2))
+    tanh = np.tanh(v / scale)
+    slope: Vector = (level + risen) / scale * (1.0 - tanh**2) + viscous
+    return slope - 2.0 * v / fall**2 * risen * tanh
 
 
 def has_closed_form_jacobians(plant: Dynamics) -> bool:

@@ -181,15 +181,36 @@ class JointDamper:
 
 @spec
 class DryFriction:
-    """Dry friction in a joint, smoothed: ``-level tanh(v / velocity_scale)``."""
+    r"""Dry friction in a joint, smoothed.
+
+    $$ f = -\left(F_c + (F_s - F_c)\, e^{-(v/v_s)^2}\right) \tanh\frac{v}{v_\varepsilon} - f_0 . $$
+    """
 
     kind: Literal["dry_friction"] = "dry_friction"
     joint: Text
     """Joint, or one velocity of a joint with several freedoms."""
     level: JointEffort
-    """Effort while sliding [N m or N]."""
+    """Effort while sliding, $F_c$ [N m or N]."""
+    static: JointEffort | None = None
+    """Level that must be overcome, $F_s$, at least that of sliding [N m or N]; absent: the same."""
+    asymmetry: Annotated[float, Quantity("N m or N")] = 0.0
+    """$f_0$: half of what sliding forward takes more than sliding back [N m or N]."""
+    stribeck_velocity: JointSpeed = 0.1
+    """$v_s$, at which the static excess has fallen to 37 % [rad/s or m/s]."""
     velocity_scale: JointSpeed = 0.01
-    """Velocity at which 76 % of the level is reached [rad/s or m/s]; smaller is stiffer."""
+    r"""$v_\varepsilon$, at which 76 % of the level is reached [rad/s or m/s]; smaller sticks better
+    and is stiffer."""
+
+    @model_validator(mode="after")
+    def _falls(self) -> DryFriction:
+        if self.static is not None and self.static < self.level:
+            raise InputError(f"static must be at least level, {self.level:g}; got {self.static:g}.")
+        if self.static is not None and not self.velocity_scale < self.stribeck_velocity:
+            raise InputError(
+                f"velocity_scale must be below stribeck_velocity, {self.stribeck_velocity:g}, for "
+                f"static friction to be felt; got {self.velocity_scale:g}."
+            )
+        return self
 
 
 @spec

@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
 from ukctrl.core.files.toml import error_context
-from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
-from ukctrl.robot import Robot, Snapshot, applied_force_kernels
-from ukctrl.robot.forces import Forces
+from ukctrl.core.program import KernelSequence
+from ukctrl.robot import Robot, Snapshot
+from ukctrl.robot.forces import Forces, Friction
 from ukctrl.robot.robot_base import RobotBase
 from ukctrl.robot.schema.force_tables import Dampings, Efforts
 from ukctrl.robot.values_by_name import joint_values
 from ukctrl.simulation.effects.effect import PlantEffect
 from ukctrl.simulation.effects.encoder_settings import refuse_zeros
-
-
-@final
-@dc.dataclass(frozen=True, eq=False)
-class StribeckFriction:
-    """The friction of some freedoms, each array of shape ``(k,)``."""
-
-    dofs: NDArray[np.intp]
-    coulomb: Vector
-    excess: Vector
-    """By how much the static level is above Coulomb's."""
-    viscous: Vector
-    stribeck_velocity: float
-    velocity_scale: float
-
-    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[KernelStep]:
-        scale = np.full(len(self.dofs), float(self.velocity_scale))
-        falling = self.excess, float(self.stribeck_velocity), self.viscous
-        args = self.dofs, self.coulomb, scale, *falling, snapshot.v, f
-        return (BoundKernel(applied_force_kernels.add_friction, *args),)
 
 
 @final
@@ -92,7 +70,7 @@ class JointFriction(PlantEffect):
             robot, forces=Forces((*robot.forces.terms, self._rubbing(robot))), path=None
         )
 
-    def _rubbing(self, robot: RobotBase) -> StribeckFriction:
+    def _rubbing(self, robot: RobotBase) -> Friction:
         with error_context("coulomb"):
             coulomb = static = joint_values(robot.structure, self.coulomb)
         with error_context("viscous"):
@@ -118,13 +96,13 @@ class JointFriction(PlantEffect):
                 f"Name single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove "
                 "the effect."
             )
-        return StribeckFriction(
+        return Friction(
             dofs=dofs,
-            coulomb=coulomb[dofs],
+            level=coulomb[dofs],
+            scale=np.full(dofs.size, self.velocity_scale),
             excess=(static - coulomb)[dofs],
-            viscous=viscous[dofs],
             stribeck_velocity=self.stribeck_velocity,
-            velocity_scale=self.velocity_scale,
+            viscous=viscous[dofs],
         )
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
