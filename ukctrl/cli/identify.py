@@ -1,0 +1,107 @@
+"""The command `identify`: from logs of a robot to a model that one may believe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ukctrl.cli.arguments import import_command, output_folder
+from ukctrl.cli.options import Json, Out, Quiet, Trust
+from ukctrl.core.errors import InputError
+
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="A robot's name, robot.toml or model file.")
+]
+Logs = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[LOG]...", help="Its logs: CSV, Parquet, NPZ, result.nc, bags, MCAP."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log",
+        metavar="KEY=VALUE",
+        help="What is in the logs, such as position='q{n}' or effort='tau_{joint}'; again for more.",
+        rich_help_panel="Logs",
+    ),
+]
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--log-file",
+        metavar="FILE",
+        help="The same as a table [log] of a TOML file; absent: log.toml beside the robot.",
+        rich_help_panel="Logs",
+    ),
+]
+Validate = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--validate",
+        metavar="LOG",
+        help="Judge by this log instead of the last third of each.",
+        rich_help_panel="Logs",
+    ),
+]
+Cutoff = Annotated[
+    float | None,
+    typer.Option(
+        "--cutoff",
+        metavar="HZ",
+        help="Frequency of the filter; absent: 20 times that of the motion.",
+        rich_help_panel="The fit",
+    ),
+]
+FrictionOption = Annotated[
+    Literal["none", "coulomb", "stribeck"],
+    typer.Option("--friction", metavar="MODEL", help="none, coulomb (as absent) or stribeck.",
+                 rich_help_panel="The fit"),
+]  # fmt: skip
+ArmatureOption = Annotated[
+    bool,
+    typer.Option(
+        "--armature",
+        help="Fit inertias of rotors, too: for efforts of motors, not of sensors at the joints.",
+        rich_help_panel="The fit",
+    ),
+]
+MethodOption = Annotated[
+    Literal["weighted", "ordinary", "robust", "instrumental"],
+    typer.Option("--method", metavar="METHOD", help="weighted (as absent), ordinary, robust or "
+                 "instrumental.", rich_help_panel="The fit"),
+]  # fmt: skip
+
+
+def identify(
+    robot: RobotName,
+    logs: Logs = None,
+    *,
+    columns: Columns = None,
+    log_file: Table = None,
+    validate: Validate = None,
+    cutoff: Cutoff = None,
+    friction: FrictionOption = "coulomb",
+    armature: ArmatureOption = False,
+    method: MethodOption = "weighted",
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Identify a robot from its logs: base parameters, bodies, friction; judged on unseen motions.
+
+    Writes the identified robot (robot.toml with its model), identified.json and report.html.
+    """
+    if not logs:
+        raise InputError("identify needs at least one log of the robot's motion.")
+    if cutoff is not None and not cutoff > 0.0:
+        raise InputError(f"--cutoff must be a positive frequency; got {cutoff:g}.")
+    command = import_command("ukctrl_identification.command")
+    options = {"cutoff": cutoff, "friction": friction, "armature": armature, "method": method}
+    with output_folder(out, f"{Path(robot).stem}-identified") as folder:
+        command.identify(
+            robot, (logs, validate or []), (columns or [], log_file), options, folder,
+            trust=trust, quiet=quiet, as_json=as_json,
+        )  # fmt: skip

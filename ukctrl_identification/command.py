@@ -1,0 +1,172 @@
+"""Work of ``ukctrl identify``, which imports this module by name, and what it prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from ukctrl.cli.arguments import prefix_errors
+from ukctrl.cli.terminal.interrupt import interruptible
+from ukctrl.cli.terminal.lines import (
+    Line,
+    file_lines,
+    hanging_lines,
+    print_result,
+    table_lines,
+    verdict_lines,
+)
+from ukctrl.core.errors import InputError
+from ukctrl.core.verdict import Verdict
+from ukctrl.reports import html_page
+from ukctrl.robot import Robot
+from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
+from ukctrl_identification.identification_verdicts import verdicts
+from ukctrl_identification.identified_files import write_identified
+from ukctrl_identification.identify import Identification, identify as identified
+from ukctrl_identification.joint_log import JointLog
+from ukctrl_identification.log_faults import log_faults
+from ukctrl_identification.log_settings import LogSettings, log_settings
+from ukctrl_identification.read_log import read_logs
+
+
+def identify(
+    reference: str,
+    logs: tuple[Sequence[Path], Sequence[Path]],
+    columns: tuple[Sequence[str], Path | None],
+    options: Mapping[str, Any],
+    folder: Path,
+    *,
+    trust: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Identify a robot and write what it is.
+
+    Args:
+        reference: The robot, as the command line calls it.
+        logs: To fit and to judge by.
+        columns: What is in them, as pairs and as a file.
+        options: Keyword arguments of `ukctrl_identification.identify.identify`.
+        folder: Where to write.
+        trust: Whether Python of the robot may run.
+        quiet: Print nothing.
+        as_json: Print the data instead.
+
+    Raises:
+        typer.Exit: At the end, with the exit code.
+        InputError: A log cannot be used, or the folder cannot be written to.
+    """
+    with interruptible() as stop:
+        robot = Robot.load(reference, trust=trust)
+        settings = log_settings(*columns)
+        read, faults = [], list[Verdict]()
+        for files in logs:
+            some = _checked(robot, files, settings, faults)
+            read.append(some)
+        with prefix_errors(reference):
+            found = identified(robot, read[0], validate=read[1], **options)
+        stop.block()
+        said = [*verdicts(found), *faults]
+        written = write_result(found, said, reference, folder)
+        print_result(
+            quiet,
+            as_json,
+            lambda: to_dict(found, said),
+            lambda: lines(found, said, written, folder),
+        )
+    raise typer.Exit(0 if said[0].level != "bad" else 1)
+
+
+def _checked(
+    robot: Robot, files: Sequence[Path], settings: LogSettings, told: list[Verdict]
+) -> list[JointLog]:
+    """Return logs, and collect what is wrong with them.
+
+    Raises:
+        InputError: Something is wrong that would make another robot of this.
+    """
+    read = read_logs(robot, files, settings) if files else []
+    for log in read:
+        for fault in log_faults(robot, log):
+            if fault.is_fatal:
+                raise InputError(f"{log.source}: {fault.message}")
+            told.append(Verdict("note", "log", f"{log.source}: {fault.message}"))
+    return read
+
+
+def write_result(
+    found: Identification, said: Sequence[Verdict], reference: str, folder: Path
+) -> dict[str, str]:
+    """Write the robot's files, the data and the page; return what each is."""
+    files = write_identified(found.robot, reference, found.dynamics, folder)
+    text, figures = page(found, said)
+    data = json.dumps(to_dict(found, said), indent=1, allow_nan=False)
+    texts = {"identified.json": f"{data}\n", "report.html": text}
+    html_page.write_page("the identification", folder, texts, figures, CAPTIONS)
+    return files
+
+
+def to_dict(found: Identification, said: Sequence[Verdict]) -> dict[str, Any]:
+    """Return all numbers, as JSON has them."""
+    model = found.regression.model_values()
+    deviations = np.sqrt(np.diag(found.consistent.covariance))
+    base = zip(
+        found.formulas, found.base.independent, found.fit.values, found.fit.deviations,
+        found.base.values(model), strict=True,
+    )  # fmt: skip
+    return {
+        "robot": found.robot.name,
+        "logs": list(found.sources),
+        "verdicts": [verdict._asdict() for verdict in said],
+        "cutoff": found.cutoff if np.isfinite(found.cutoff) else None,
+        "samples": {"fitted": found.samples[0], "held_out": found.samples[1]},
+        "parameters": [
+            {"owner": one.owner, "symbol": one.symbol, "unit": one.unit, "value": float(value),
+             "deviation": float(deviation), "model": float(before)}
+            for one, value, deviation, before in zip(
+                found.regression.parameters, found.consistent.values, deviations, model, strict=True)
+        ],
+        "covariance": found.consistent.covariance.tolist(),
+        "base_parameters": [
+            {"formula": formula, "unit": found.regression.parameters[k].unit, "value": float(value),
+             "deviation": float(deviation) if np.isfinite(deviation) else None,
+             "model": float(before)}
+            for formula, k, value, deviation, before in base
+        ],
+        "condition": found.excited.condition if np.isfinite(found.excited.condition) else None,
+        "not_excited": found.excited.names(found.formulas),
+        "validation": {
+            "rms": _by_joint(found, found.validation.rms),
+            "model_rms": _by_joint(found, found.before.rms),
+            "least_squares_rms": _by_joint(found, found.unconstrained.rms),
+            "correlation": _by_joint(found, found.validation.correlation),
+        },
+        "training": {"rms": _by_joint(found, found.training.rms)},
+        "noise": _by_joint(found, found.fit.noise),
+        "velocity_scale": dict(zip(found.robot.dofs, map(float, found.regression.velocity_scale),
+                                   strict=True)),
+    }  # fmt: skip
+
+
+def _by_joint(found: Identification, values: Any) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(found.rows, values, strict=True)}
+
+
+def lines(
+    found: Identification, said: Sequence[Verdict], written: Mapping[str, str], folder: Path
+) -> list[Line]:
+    """Return what the terminal shows."""
+    shown: list[Line] = hanging_lines("", found.robot.title, text_style="bold")
+    shown += table_lines(joint_table(found))
+    shown += verdict_lines(said)
+    model = next(name for name in written if not name.endswith(".toml"))
+    shown += file_lines(
+        folder, ("robot", "robot.toml"), ("model", model), ("data", "identified.json"),
+        ("report", "report.html"),
+    )  # fmt: skip
+    return shown

@@ -1,0 +1,220 @@
+"""The page of an identification: what it is worth first, then joints, parameters and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.number_text import number, sentence
+from ukctrl.core.verdict import Verdict
+from ukctrl.reports import html_page
+from ukctrl.reports.plot import panels, style
+from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl_identification.consistent_parameters import MODEL_DEVIATION
+from ukctrl_identification.identification_verdicts import UNSURE, unexplained
+from ukctrl_identification.identify import Identification
+from ukctrl_identification.validation import WINDOWS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_JOINTS = 12
+"""Of more joints, those with the largest share unexplained are drawn."""
+CAPTIONS = {
+    "identify_efforts": (
+        "Efforts of unseen motions",
+        "What was measured, filtered, and what the identified robot and the model as it was ask for "
+        "along the same motion. Nothing of it was used for the fit.",
+    ),
+    "identify_residuals": (
+        "What is left",
+        "Measured minus predicted efforts of the same motion. Bumps that come back with the motion "
+        "are what the model does not have; noise has none.",
+    ),
+    "identify_parameters": (
+        "Base parameters",
+        "Each as identified beside its model's value, in standard deviations of the fit: how far the "
+        "log moves it, and so how much it tells.",
+    ),
+}
+
+
+def page(found: Identification, said: Sequence[Verdict]) -> tuple[str, list[html_page.PageFigure]]:
+    """Return the page and its figures."""
+    draw: dict[str, Callable[[], Figure]] = {
+        "identify_efforts": lambda: _effort_figure(found, residuals=False),
+        "identify_residuals": lambda: _effort_figure(found, residuals=True),
+        "identify_parameters": lambda: _parameter_figure(found),
+    }
+    figures = [html_page.page_figure(name, *CAPTIONS[name], make) for name, make in draw.items()]
+    outcome, *more = said
+    context = {
+        "title": f"{found.robot.title}, as logs tell it",
+        "what": "identification",
+        "robot": found.robot.name,
+        "logs": ", ".join(found.sources),
+        "outcome": outcome,
+        "headline": sentence(outcome.text),
+        "verdicts": more,
+        "joints": joint_table(found),
+        "open_loop": open_loop_table(found),
+        "bodies": body_table(found),
+        "parameters": parameter_table(found),
+        "figures": figures,
+        "facts": facts(found),
+        "contents": [
+            ("outcome", "Outcome"), ("joints", "Joint by joint"), ("bodies", "Bodies"),
+            *((figure.name, figure.title) for figure in figures), ("parameters", "Base parameters"),
+            ("facts", "Facts"),
+        ],
+    }  # fmt: skip
+    return html_page.render("identify.html.j2", context), figures
+
+
+def joint_table(found: Identification) -> ReportTable:
+    """Return a line a joint: what is left of its effort, before and after."""
+    columns = [
+        TableColumn("joint", "name"), TableColumn("unit", "unit"), TableColumn("as it was"),
+        TableColumn("identified"), TableColumn("where fitted"), TableColumn("least squares"),
+        TableColumn("unexplained"), TableColumn("correlation"),
+    ]  # fmt: skip
+    rows = [
+        [
+            TableCell(name), TableCell(found.unit(k)), TableCell(number(found.before.rms[k])),
+            TableCell(number(found.validation.rms[k]), "best"),
+            TableCell(number(found.training.rms[k])), TableCell(number(found.unconstrained.rms[k])),
+            TableCell(f"{number(100.0 * share)} %"),
+            TableCell(f"{found.validation.correlation[k]:.2f}"),
+        ]
+        for k, (name, share) in enumerate(zip(found.rows, unexplained(found), strict=True))
+    ]  # fmt: skip
+    return ReportTable.from_rows(columns, rows)
+
+
+def open_loop_table(found: Identification) -> ReportTable | None:
+    """Return a line a joint: where the robot is when it is left to the logged efforts."""
+    if not np.isfinite(found.open_loop).all():
+        return None
+    columns = [TableColumn("joint", "name"), TableColumn("unit", "unit")]
+    columns += [TableColumn(f"after {window:g} s") for window in WINDOWS]
+    rows = [
+        [name, unit.removesuffix("/s"), *map(number, found.open_loop[:, i])]
+        for i, (name, unit) in enumerate(zip(found.robot.dofs, found.robot.dof_units, strict=True))
+    ]
+    return ReportTable.from_rows(columns, rows)
+
+
+def body_table(found: Identification) -> ReportTable:
+    """Return a line a body: its mass and centre, with deviations, beside the model's."""
+    columns = [
+        TableColumn("body", "name"), TableColumn("mass of the model [kg]"),
+        TableColumn("identified [kg]"), TableColumn("deviation [kg]"),
+        TableColumn("centre of mass [m]", "text"), TableColumn("told by", "text"),
+    ]  # fmt: skip
+    values, deviations = found.consistent.values, np.sqrt(np.diag(found.consistent.covariance))
+    model, rows = found.regression.model_values(), []
+    for first in range(0, found.regression.inertial, 10):
+        name = found.regression.parameters[first].owner
+        m, h = values[first], values[first + 1 : first + 4]
+        if not m > 0.0:
+            continue
+        told = "the model" if deviations[first] > 0.8 * MODEL_DEVIATION * m else "the log, too"
+        centre = ", ".join(f"{x:.4f}" for x in h / m)
+        rows.append([
+            name, number(model[first]), number(m), number(deviations[first]), centre, told
+        ])  # fmt: skip
+    return ReportTable.from_rows(columns, rows)
+
+
+def parameter_table(found: Identification) -> ReportTable:
+    """Return a line a base parameter: its formula, value, deviation, and the model's value."""
+    columns = [
+        TableColumn("base parameter", "text"), TableColumn("unit", "unit"), TableColumn("value"),
+        TableColumn("deviation"), TableColumn("model"),
+    ]  # fmt: skip
+    model = found.base.values(found.regression.model_values())
+    rows = []
+    for at, k in enumerate(found.base.independent):
+        value, deviation = found.fit.values[at], found.fit.deviations[at]
+        mark = "faint" if deviation > UNSURE * abs(value) else ""
+        rows.append([
+            TableCell(found.formulas[at]), TableCell(found.regression.parameters[k].unit),
+            TableCell(number(value), mark), TableCell(number(deviation), mark),
+            TableCell(number(model[at])),
+        ])  # fmt: skip
+    return ReportTable.from_rows(columns, rows)
+
+
+def facts(found: Identification) -> list[tuple[str, str]]:
+    """Return how it was done."""
+    seen, unseen = found.samples
+    return [
+        ("logs", ", ".join(found.sources)),
+        ("samples", f"{seen} fitted, {unseen} held out"),
+        ("filter", "none" if not np.isfinite(found.cutoff) else f"{found.cutoff:.4g} Hz, of "
+         "equations as a whole; positions at twice that, forwards and backwards"),
+        ("motion", f"99 % of the power of the speeds is below {found.frequency:.3g} Hz"),
+        ("base parameters", str(len(found.base.independent))),
+        ("condition number", f"{found.excited.condition:.3g}, columns of unit length and weighted"),
+        ("noise", ", ".join(f"{name} {number(x)}" for name, x in
+                            zip(found.rows, found.fit.noise, strict=True))),
+        ("samples for an independent one", ", ".join(f"{x:.3g}" for x in found.fit.thinning)),
+    ]  # fmt: skip
+
+
+@style.styled
+def _effort_figure(found: Identification, *, residuals: bool) -> Figure:
+    """Draw efforts of unseen motions, or what is left of them."""
+    order = np.argsort(-unexplained(found), kind="stable")[:MAX_JOINTS]
+    names = {"consistent": "identified", "model": "the model as it was"}
+    keys = [] if residuals else [panels.LegendEntry("measured", style.PALETTE[2], "-")]
+    keys += [
+        panels.LegendEntry(names[which], color, dash)
+        for which, color, dash in zip(names, style.PALETTE, ("-", "--"), strict=False)
+    ]
+    time = found.time - found.time[0]
+
+    def panel(k: int) -> panels.Panel:
+        curves = [] if residuals else [found.measured[:, k]]
+        for which in names:
+            y = found.predicted[which][:, k]
+            curves.append(found.measured[:, k] - y if residuals else y)
+
+        def draw(axes: Axes, width: float) -> None:
+            for key, y in zip(keys, curves, strict=True):
+                x, thinned = panels.thin(time, panels.finite_on_paper(y))
+                axes.plot(x, thinned, key.dash, color=key.color)
+            panels.fit_y_axis(axes, np.array(curves).T)
+            axes.set_ylabel(f"{'left' if residuals else 'effort'} [{found.unit(k)}]")
+
+        return panels.Panel(panels.shorten(found.rows[k]), draw)
+
+    drawn = [panel(int(k)) for k in sorted(order)]
+    return panels.grid(panels.widen_single(drawn), height=1.6, keys=keys)
+
+
+@style.styled
+def _parameter_figure(found: Identification) -> Figure:
+    """Draw base parameters beside the model's, in deviations of the fit."""
+    model = found.base.values(found.regression.model_values())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved: Vector = (found.fit.values - model) / found.fit.deviations
+    moved = np.nan_to_num(moved, posinf=0.0, neginf=0.0)
+    at: Array = np.arange(len(moved))
+
+    def draw(axes: Axes, width: float) -> None:
+        axes.axhspan(-2.0, 2.0, color="0.92", linewidth=0)
+        axes.plot(at, moved, "o", color=style.PALETTE[0], markersize=3)
+        axes.set_yscale("symlog", linthresh=2.0)
+        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        axes.margins(x=0.02)
+        axes.set_ylabel("moved [deviations]")
+
+    return panels.grid(
+        [panels.Panel("moved by the log, in deviations", draw, columns=2)],
+        height=2.2, x_label="base parameter, in the order of the table",
+    )  # fmt: skip
