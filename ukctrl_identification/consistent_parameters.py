@@ -32,6 +32,9 @@ FLOOR = 1e-6
 """A model's pseudo-inertia has at least this of its largest eigenvalue in every direction."""
 SIGNS = {"coulomb": 0.0, "viscous": 0.0, "armature": 0.0, "stiffness": 0.0, "damping": 0.0}
 """Parameters of joints that are never below a bound."""
+SHARPNESS = 1e2, 1e3, 1e4, 1e5
+"""Signals beside noise that the search goes through, each from where the one before ended; exact
+data count as the last."""
 TOLERANCE = 1e-10
 STEP = 1e-6
 """Of the central differences of a body's parameters."""
@@ -166,24 +169,33 @@ def consistent_fit(
         D[joints, k + np.arange(len(joints))] = unit
         return D
 
-    def residual(theta: Vector) -> Vector:
-        return np.concatenate([R @ parameters(theta) - z, theta[:k] / MODEL_DEVIATION])
+    prior: Matrix = np.hstack([np.eye(k), np.zeros((k, len(joints)))]) / MODEL_DEVIATION
+    guess = model.copy()
+    guess[base.independent] = fit.values  # of joints' parameters near to what comes of it
+    low = np.concatenate([np.full(k, -np.inf), lower / unit])
+    theta = np.concatenate([np.zeros(k), guess[joints] / unit])
+    theta[k:] = np.maximum(theta[k:], low[k:] + 1.0)  # the search begins inside
+    size = float(np.linalg.norm(z))
+    for sharpness in SHARPNESS:
+        share = min(1.0, sharpness / max(size, sharpness))
+        A, b = share * R, share * z
 
-    def slope(theta: Vector) -> Matrix:
-        prior: Matrix = np.hstack([np.eye(k), np.zeros((k, len(joints)))]) / MODEL_DEVIATION
-        return np.vstack([R @ jacobian(theta), prior])
+        def residual(theta: Vector, A: Matrix = A, b: Vector = b) -> Vector:
+            return np.concatenate([A @ parameters(theta) - b, theta[:k] / MODEL_DEVIATION])
 
-    start = np.concatenate([np.zeros(k), np.maximum(model[joints], lower) / unit])
-    bounds = np.concatenate([np.full(k, -np.inf), lower / unit]), np.full(k + len(joints), np.inf)
-    start[k:] = np.maximum(start[k:], bounds[0][k:] + 1e-3)  # the search begins inside
-    found = optimize.least_squares(
-        residual, start, slope, bounds=bounds, method="trf", x_scale="jac",
-        xtol=TOLERANCE, ftol=TOLERANCE, gtol=TOLERANCE, max_nfev=500,
-    )  # fmt: skip
-    values, D = parameters(found.x), jacobian(found.x)
-    inverse = np.linalg.pinv(slope(found.x), rcond=1e-12)
-    least = fit.triangle[:, :-1] @ fit.values - z
-    e = R @ values - z
+        def slope(theta: Vector, A: Matrix = A) -> Matrix:
+            return np.vstack([A @ jacobian(theta), prior])
+
+        theta = optimize.least_squares(
+            residual, theta, slope, bounds=(low, np.inf), method="trf", x_scale="jac",
+            xtol=TOLERANCE, ftol=TOLERANCE, gtol=TOLERANCE, max_nfev=200,
+        ).x  # fmt: skip
+        if share == 1.0:
+            break
+    values, D = parameters(theta), jacobian(theta)
+    inverse = np.linalg.pinv(slope(theta), rcond=1e-12)
+    least = share * (fit.triangle[:, :-1] @ fit.values - z)
+    e = A @ values - b
     spread = D @ inverse
     return ConsistentFit(values, spread @ spread.T, float(e @ e - least @ least))
 

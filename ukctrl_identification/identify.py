@@ -134,18 +134,12 @@ def identify(
     else:
         seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
     motions, held_out = _equations(robot, seen), _equations(robot, unseen)
-    scales, slow = np.full(robot.nv, SCALES[1]), None
-    if friction != "none":
-        scales, slow = friction_scales(robot, motions, stribeck=friction == "stribeck")
-    regression = Regression(robot, scales, slow, friction=friction != "none", armature=armature)
-    base = structural_base(regression, motions[0])
-    model = regression.model_values()
-    samples = Samples(regression, motions, base)
-    fit = _fitted(samples, base.values(model), method)
+    samples, fit = _fit_of(robot, motions, friction, armature, method, None)
     if method == "instrumental":
         asked = [one for log in logs for one in _motions(robot, _as_asked(log), cutoff)[0]]
         asked = asked if validate else [_divided(one)[0] for one in asked]
         fit = instrumental_fit(samples, _equations(robot, asked), fit)
+    regression, base, model = samples.regression, samples.base, samples.regression.model_values()
     consistent = consistent_fit(regression, base, fit, model)
     longest = max(stretches, key=lambda one: len(one.time))
     rate = 1.0 / (longest.low_pass.stride * float(longest.time[1] - longest.time[0]))
@@ -179,6 +173,25 @@ def identify(
         (sum(len(one.motion.q) for one in motions), sum(len(one.motion.q) for one in held_out)),
         tuple(log.source for log in (*logs, *validate)),
     )  # fmt: skip
+
+
+def _fit_of(
+    robot: Robot,
+    motions: list[FreeMotion],
+    friction: FrictionModel,
+    armature: bool,
+    method: Method,
+    scales: Vector | None,
+) -> tuple[Samples, Fit]:
+    """Return the samples of a fit, and its base parameters; friction's scales unless given."""
+    slow = None
+    if scales is None:
+        scales = np.full(robot.nv, SCALES[1])
+        if friction != "none":
+            scales, slow = friction_scales(robot, motions, stribeck=friction == "stribeck")
+    regression = Regression(robot, scales, slow, friction=friction != "none", armature=armature)
+    samples = Samples(regression, motions, structural_base(regression, motions[0]))
+    return samples, _fitted(samples, samples.base.values(regression.model_values()), method)
 
 
 def _equations(robot: Robot, stretches: list[Motion]) -> list[FreeMotion]:

@@ -25,11 +25,11 @@ ROUNDS = 5
 HUBER = 1.345
 """Residuals beyond so many deviations pull with a constant force: 95 % efficiency on Gaussian noise."""
 HUBER_ROUNDS = 20
-HUBER_RTOL = 1e-4
+HUBER_RTOL = 1e-3
 """Of a deviation: where changes of parameters are less, weights have settled."""
 WINDOW = 5.0
-NOISE_FLOOR = 1e-14
-"""Noise counts as at least so much of an equation's right side: exact data have none."""
+NOISE_FLOOR = 1e-5
+"""Noise counts as at least so much of an equation's terms: exact data have none."""
 
 
 class Fit(NamedTuple):
@@ -88,8 +88,9 @@ def weighted_fit(
         counts = np.array([one.samples for one in triangles])
         used = np.array([_hat(one, base, covariance) for one in triangles]) / noise**2
         left = np.maximum(counts - used, 1.0)  # each parameter takes as many as one stands for
-        floor = NOISE_FLOOR * np.array([np.linalg.norm(one.R[:, -1]) for one in triangles])
-        noise = np.maximum(np.sqrt(squares / left), floor / np.sqrt(counts) + np.finfo(float).tiny)
+        sizes = np.array([np.linalg.norm(one.R[:, :-1] * full[one.columns]) for one in triangles])
+        floor = NOISE_FLOOR * sizes / np.sqrt(counts)
+        noise = np.maximum(np.sqrt(squares / left), floor + np.finfo(float).tiny)
         fit = Fit(values, covariance, noise, thinning, R)
         if not weighted:
             inner = stacked(triangles, p, 1.0 / (noise * np.sqrt(thinning)))[:, base.independent]
@@ -154,9 +155,9 @@ class Samples(NamedTuple):
     motions: Sequence[FreeMotion]
     base: BaseParameters
 
-    def triangles(self, weights: Matrix | None = None) -> list[Triangle]:
-        """Return what the samples say of each equation; weights as `Regression.triangles`."""
-        return self.regression.triangles(self.motions, self.base.kept(), weights)
+    def triangles(self) -> list[Triangle]:
+        """Return what the samples say of each equation."""
+        return self.regression.triangles(self.motions, self.base.kept())
 
     def residuals(self, values: Vector) -> Matrix:
         """Return what base parameters, shape ``(b,)``, leave of each equation, shape ``(n, k)``."""
@@ -166,27 +167,35 @@ class Samples(NamedTuple):
 
 
 def robust_fit(samples: Samples, start: Fit) -> Fit:
-    """Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
+    r"""Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
+
+    Each effort is replaced by what is predicted and the residual, cut at that limit, until nothing
+    moves: cut before they are filtered, outliers do not spread over their neighbours. The
+    covariance is that of M-estimators, $E[\psi^2]/E[\psi']^2$.
 
     Args:
         samples: The samples.
         start: The fit of least squares, whose values hold where the samples tell nothing.
     """
-    base, fit, p = samples.base, start, samples.base.map.shape[1]
+    base, fit = samples.base, start
+    raw = samples._replace(motions=[one.unfiltered() for one in samples.motions])
     for _ in range(HUBER_ROUNDS):
-        e = samples.residuals(fit.values)
+        e = raw.residuals(fit.values)
         # the median tells the noise whatever outliers say
-        noise = 1.4826 * np.nanmedian(np.abs(e), axis=0)
-        size = np.abs(np.nan_to_num(e)) / np.maximum(noise, np.finfo(float).tiny)
-        weights = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
-        triangles = samples.triangles(np.sqrt(weights))
-        R = stacked(triangles, p, noise * np.sqrt(start.thinning))[:, [*base.independent, p]]
-        values, covariance = _solved(R, start.values)
-        # of M-estimators: E[psi^2] / E[psi']^2 beside what least squares with these weights have
-        inside = size <= HUBER
-        factor = float((np.minimum(size, HUBER) ** 2).mean() / inside.mean() ** 2 * weights.mean())
-        moved = np.abs(values - fit.values) / np.sqrt(np.diag(covariance))
-        fit = Fit(values, covariance * factor, noise, start.thinning, R)
+        limit = HUBER * 1.4826 * np.nanmedian(np.abs(e), axis=0)
+        inside = float(np.nanmean(np.abs(e) <= limit))
+        cut, first = np.nan_to_num(np.clip(e, -limit, limit) - e), 0
+        changed = []
+        for one in samples.motions:
+            n = len(one.motion.q)
+            force = one.force.copy()
+            force[:, one.rows] += cut[first : first + n]
+            changed.append(one._replace(force=force))
+            first += n
+        triangles = samples._replace(motions=changed).triangles()
+        found = weighted_fit(triangles, base, start.thinning, start.values)
+        moved = np.abs(found.values - fit.values) / found.deviations
+        fit = found._replace(covariance=found.covariance / inside**2)
         if float(np.nanmax(moved, initial=0.0)) < HUBER_RTOL:
             break
     return fit
@@ -199,7 +208,8 @@ def instrumental_fit(samples: Samples, instruments: Sequence[FreeMotion], start:
 
     with ``Z`` the columns along a motion that the noise of the sensors did not enter, such as the
     motion that was asked for: noise of positions is in ``X`` and biases least squares, but is
-    independent of ``Z`` (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
+    independent of ``Z``. Columns that bend within the noise keep its square, such as Coulomb
+    friction near standstill (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
     industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
 
     Args:

@@ -21,7 +21,7 @@ from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.robot import Robot
-from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.measured_motion import NO_FILTER, Motion
 
 RANK_RTOL = 1e-9
 """Singular values of passive rows of unit length below this count as zero."""
@@ -45,6 +45,10 @@ class FreeMotion(NamedTuple):
         """Return some of the instants."""
         basis = None if self.basis is None else self.basis[where]
         return FreeMotion(self.motion.part(where), self.rows, basis, self.force[where])
+
+    def unfiltered(self) -> FreeMotion:
+        """Return the same without its filter."""
+        return self._replace(motion=self.motion._replace(low_pass=NO_FILTER))
 
     def right_side(self) -> Matrix:
         """Return the measured efforts and known forces of each equation, shape ``(n, k)``."""

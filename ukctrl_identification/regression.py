@@ -288,33 +288,27 @@ class Regression:
         self,
         motions: Sequence[FreeMotion],
         kept: NDArray[np.bool_] | None = None,
-        weights: Matrix | None = None,
     ) -> list[Triangle]:
         """Return what motions say of each equation.
 
         Args:
             motions: The samples, any number of them.
             kept: Which parameters, shape ``(p,)``; absent: all.
-            weights: Factors of the filtered rows, shape ``(n, k)``; absent: 1.
         """
         kept = np.ones(len(self.parameters), dtype=bool) if kept is None else kept
         states: list[Triangle] = []
-        done = 0
         for motion in motions:
             for found in self.filtered_blocks(motion, kept):
-                n = found[0][2].shape[1]
                 if not states:
                     states = [
                         Triangle(row, own, np.zeros((len(own) + 1, len(own) + 1), order="F"), 0.0)
                         for row, own, _ in found
                     ]
                 for at, (_, _, block) in enumerate(found):
-                    rows = block if weights is None else block * weights[done : done + n, at]
-                    rows = rows[:, np.isfinite(rows).all(axis=0)]
+                    rows = block[:, np.isfinite(block).all(axis=0)]
                     state = states[at]
                     R = updated_triangle(state.R, np.ascontiguousarray(rows))
                     states[at] = state._replace(R=R, samples=state.samples + rows.shape[1])
-                done += n
         return states
 
     def residuals(

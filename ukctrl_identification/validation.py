@@ -18,6 +18,8 @@ WINDOWS = (0.1, 0.2, 0.5, 1.0)
 """How long the robot is left to the logged efforts [s]."""
 STARTS = 12
 """Instants from which it is."""
+RUNAWAY = 1e3
+"""Speeds from which on a robot left to itself is lost [rad/s or m/s]."""
 MAX_STEP = 2e-3
 """Steps of the integration (RK4) are no longer [s]."""
 
@@ -62,8 +64,8 @@ def open_loop_errors(robot: Robot, motions: Sequence[Motion], offset: Vector) ->
 
     Returns:
         Root mean square over starts of the error of each velocity's coordinate at the end of each
-        of `WINDOWS`, shape ``(4, nv)`` [rad or m]; NaN where no stretch is as long, or an effort
-        was not measured.
+        of `WINDOWS`, shape ``(4, nv)`` [rad or m]; infinite where it is lost, NaN where no
+        stretch is as long, or an effort was not measured.
     """
     nothing = np.full((len(WINDOWS), robot.nv), np.nan)
     if not motions:
@@ -88,6 +90,9 @@ def open_loop_errors(robot: Robot, motions: Sequence[Motion], offset: Vector) ->
         for k in range(lengths[-1]):
             at = first + 2 * every * k
             q, v = _rk4(dynamics, q, v, u[at], u[at + every], u[at + 2 * every], step)
+            if not np.abs(v).max() < RUNAWAY:
+                found += [np.full(robot.nv, np.inf)] * (len(lengths) - len(found))
+                break
             if k + 1 in lengths:
                 found.append(robot.difference(motion.q[at + 2 * every], q))
         errors.append(np.array(found))
