@@ -168,7 +168,7 @@ def _channels(
 
 def _without_doubles(targets: Sequence[Target], columns: dict[str, str]) -> dict[str, str]:
     """Leave out the cosine and the sine of a joint whose angle is there."""
-    angles = {t.name: t.block.coordinates for t in targets if t.block.shape == "circle"}
+    angles = {t.block.dofs[0]: t.block.coordinates for t in targets if t.block.shape == "circle"}
     doubles = {name for angle in angles.keys() & columns.keys() for name in angles[angle]}
     return {name: column for name, column in columns.items() if name not in doubles}
 
