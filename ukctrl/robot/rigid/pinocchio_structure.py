@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, final
 
@@ -124,6 +125,27 @@ class PinocchioStructure(RigidStructure):
                     limit[span] = values[span]
         model.upperVelocityLimit[:] = fastest
         return PinocchioStructure(self.blocks, model)
+
+    def with_inertias(self, bodies: Mapping[int, Vector], armature: Vector) -> PinocchioStructure:
+        """Return the structure with other bodies and rotors.
+
+        Args:
+            bodies: Inertial parameters by Pinocchio's number of the joint, shape ``(10,)`` each, in
+                the order of its ``Inertia.toDynamicParameters``; without mass, no first moments.
+            armature: Inertias of rotors after the gear, shape ``(nv,)``.
+        """
+        model = pin.Model(self.model)
+        for joint, values in bodies.items():
+            m, centre = values[0], np.zeros(3)
+            if m == 0.0:
+                xx, xy, yy, xz, yz, zz = values[4:]
+                moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+                model.inertias[joint] = pin.Inertia(0.0, centre, moments)
+            else:
+                model.inertias[joint] = pin.Inertia.FromDynamicParameters(values)
+        same = np.array_equal(armature, model.armature)
+        model.armature[:] = armature
+        return PinocchioStructure(self.blocks, model, template=self if same else None)
 
     def with_rotors(self, blocks: tuple[JointBlock, ...], inertia: Vector) -> PinocchioStructure:
         """Return the structure with motors of elastic joints as further coordinates.
