@@ -27,10 +27,11 @@ from ukctrl.robot import Robot
 from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
 from ukctrl_identification.identification_verdicts import verdicts
 from ukctrl_identification.identified_files import write_identified
-from ukctrl_identification.identify import Identification, identify as identified
+from ukctrl_identification.identify import Identification
+from ukctrl_identification.identify import identify as identified
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_faults import log_faults
-from ukctrl_identification.log_settings import LogSettings, log_settings
+from ukctrl_identification.log_settings import LogSettings, log_settings, settings_file
 from ukctrl_identification.read_log import read_logs
 
 
@@ -63,7 +64,8 @@ def identify(
     """
     with interruptible() as stop:
         robot = Robot.load(reference, trust=trust)
-        settings = log_settings(*columns)
+        pairs, file = columns
+        settings = log_settings(pairs, file or settings_file(robot))
         read, faults = [], list[Verdict]()
         for files in logs:
             some = _checked(robot, files, settings, faults)

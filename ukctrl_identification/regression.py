@@ -399,19 +399,12 @@ def known_force(robot: Robot, motion: Motion) -> Matrix:
 
 def body_names(robot: Robot) -> tuple[str, ...]:
     """Return the link that each joint moves, in the order of the robot's joints."""
-    model, names = robot.model, dict[int, str]()
-    import pinocchio as pin
-
-    for frame in model.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint not in names:
-            names[frame.parentJoint] = frame.name
-    rotors = {block.joint: block.name for block in robot.blocks if block.rotor}
-    count = len(robot.structure.tree.joints)  # type: ignore[attr-defined]
-    own = [*map(str, model.names)]
-    return tuple(
-        rotors.get(j) or names.get(j) or (own[j] if j < len(own) else f"body{j}")
-        for j in range(1, count)
-    )
+    names = {block.joint: block.name for block in robot.blocks}
+    for frame in reversed(robot.frames):  # the first is that of the joint, the next its link's
+        joint = robot.site(frame).joint
+        if joint in names and frame != str(robot.model.names[joint]):
+            names[joint] = frame
+    return tuple(names[joint] for joint in sorted(names))
 
 
 def _motor_names(robot: Robot) -> list[str]:

@@ -27,6 +27,7 @@ SETTINGS = """
 source =
     {root}/ukctrl
     {root}/ukctrl_film
+    {root}/ukctrl_identification
     {root}/ukctrl_laws
     {root}/ukctrl_optimal
     {root}/ukctrl_papers

@@ -17,6 +17,7 @@ from ukctrl.cli.check import check
 from ukctrl.cli.compare import compare
 from ukctrl.cli.completion.complete import complete, is_completion_request
 from ukctrl.cli.export import export
+from ukctrl.cli.identify import identify
 from ukctrl.cli.init_schema import init, schema
 from ukctrl.cli.learn import learn
 from ukctrl.cli.list import list_catalogue
@@ -85,6 +86,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "init": init,
         "list": list_catalogue,
         "schema": schema,
+        "identify": identify,
         "check": check,
         "run": run,
         "view": view,
