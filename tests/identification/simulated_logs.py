@@ -155,7 +155,7 @@ def logged(robot, motion, positions=None):
         "simulated", motion.time, {name: motion.q[:, at[name]] for name in names},
         {name: motion.v[:, i] for i, name in enumerate(robot.dofs)},
         {robot.dofs[i]: motion.effort[:, i] for i in measured},
-        {name: motion.a[:, i] for i, name in enumerate(robot.dofs)},
+        acceleration={name: motion.a[:, i] for i, name in enumerate(robot.dofs)},
     )  # fmt: skip
 
 
