@@ -1,7 +1,7 @@
 """MJCF files with other inertial parameters, rotors and friction, and all else as it was.
 
-The files themselves are edited, included ones too: `MjSpec.to_xml` would round every number of them
-to six digits, and unfold includes and defaults. What MuJoCo makes of them says which element is
+The files themselves are edited, included ones too: MuJoCo's own writer would round every number of
+them to six digits, and unfold what they include. What MuJoCo makes of them says which element is
 which body.
 """
 
@@ -27,6 +27,7 @@ from ukctrl_identification.model_files import (
     numbers_text,
     remove_node,
     root_of,
+    xml_bytes,
 )
 
 OVERRIDING = ("inertiafromgeom", "settotalmass", "balanceinertia", "boundmass", "boundinertia")
@@ -198,6 +199,6 @@ def _copied(file: MjcfFile) -> ModelFiles:
     files: dict[str, bytes | Path] = {}
     for path in file.files:
         edited = file.documents.get(path)
-        content = path if edited is None else edited.toxml(encoding="utf-8")
+        content = path if edited is None else xml_bytes(edited)
         files[path.relative_to(top).as_posix()] = content
     return ModelFiles((file.path.relative_to(top).as_posix(),), files)

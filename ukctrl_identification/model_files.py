@@ -64,6 +64,12 @@ def root_of(document: Document) -> Element:
     return cast("Element", document.documentElement)
 
 
+def xml_bytes(document: Document) -> bytes:
+    """Return a document as a file holds it: comments outside of the model on lines of their own."""
+    nodes = [node.toxml() for node in document.childNodes]
+    return "\n".join(('<?xml version="1.0" encoding="utf-8"?>', *nodes, "")).encode()
+
+
 def child_elements(parent: Element | Document, *tags: str) -> Iterator[Element]:
     """Yield the elements directly below one, of some tags or of any."""
     for node in list(parent.childNodes):

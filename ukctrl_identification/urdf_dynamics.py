@@ -24,6 +24,7 @@ from ukctrl_identification.model_files import (
     parse_xml,
     remove_node,
     root_of,
+    xml_bytes,
 )
 
 DRAKE = "http://drake.mit.edu"
@@ -77,7 +78,7 @@ def urdf_files(
         name = file_name(f"{prefix}{stem}", "model")
         while f"{name}.urdf" in models:
             name += "_"
-        models[f"{name}.urdf"] = document.toxml(encoding="utf-8")
+        models[f"{name}.urdf"] = xml_bytes(document)
     return ModelFiles(tuple(models), {**models, **meshes})
 
 

@@ -47,8 +47,9 @@ from ukctrl.core.files.toml import validation_text
 from ukctrl.core.message_text import literal_text as literal_text
 
 T = TypeVar("T")
-STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-"""Configuration of every dataclass that is read from a file."""
+STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True, populate_by_name=True)
+"""Configuration of every dataclass that is read from a file; the alias of a field is a key that
+Python reserves."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

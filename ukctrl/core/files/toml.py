@@ -157,7 +157,7 @@ _WANTED = {
 def _complaint(detail: ErrorDetails, owner: Any, target: Any, same: Sequence[ErrorDetails]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in _UNKNOWN:
-        fields = [f.name for f in dc.fields(owner)] if dc.is_dataclass(owner) else []
+        fields = _keys(owner)
         name = str(detail["loc"][-1])
         shown = ", ".join(k for k in fields if k != "kind")
         miss = did_you_mean(name, fields)
@@ -202,6 +202,15 @@ def _complaint(detail: ErrorDetails, owner: Any, target: Any, same: Sequence[Err
         return f"must be {_WANTED[kind]}; got {came}."
     message = one_line(detail["msg"])
     return f"{message[:1].lower()}{message[1:]}; got {came}."
+
+
+def _keys(owner: Any) -> list[str]:
+    """Return the keys of a dataclass, as a file writes them."""
+    if not dc.is_dataclass(owner):
+        return []
+    aliases = getattr(owner, "__pydantic_fields__", {})
+    names = [field.name for field in dc.fields(owner)]
+    return [(aliases[name].alias if name in aliases else None) or name for name in names]
 
 
 def _nested_key(owner: Any, name: str) -> str:

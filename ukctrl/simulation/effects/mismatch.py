@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import JointEffort, Quantity, spec
+from ukctrl.core.fields import InputFolder, JointEffort, Quantity, spec
+from ukctrl.core.files.toml import error_context
 from ukctrl.robot import Perturbation, Robot
 from ukctrl.simulation.effects.effect import PlantEffect
 from ukctrl.simulation.effects.encoder_settings import refuse_zeros
 
 Share = Annotated[float, Quantity("1", minimum=0.0, maximum=0.99)]
 """Largest relative deviation, below 1."""
+SHARES = ("mass", "inertia", "com", "friction", "parameters")
+
+
+def _identification() -> Any:
+    """Return what draws identified robots: a package beside this one, loaded where it is asked for.
+
+    It knows the file that its fits write; here nothing else needs to.
+    """
+    return importlib.import_module("ukctrl_identification.drawn_robot")
 
 
 @final
@@ -24,8 +35,9 @@ class Mismatch(PlantEffect):
     r"""Every body's mass, inertia and centre of mass is off by a random amount.
 
     Factors are uniform in $1 \pm$ the share, shifts uniform within $\pm$ the length along each
-    axis. The law goes on believing the file, or what ``believed`` says. What was drawn stands in
-    the provenance; another scenario ``seed`` draws another robot.
+    axis; or the robot is drawn from what a fit to logs does not know. The law goes on believing the
+    file, or what ``believed`` says. What was drawn stands in the provenance; another scenario
+    ``seed`` draws another robot.
     """
 
     kind: Literal["mismatch"] = "mismatch"
@@ -39,14 +51,28 @@ class Mismatch(PlantEffect):
     """Dry friction that each joint with one freedom may have, uniform from zero [N m or N]."""
     parameters: Share = 0.0
     """Of the parameters of a plant of formulas or functions."""
+    identified: InputFolder | None = Field(default=None, alias="from")
+    """Instead of the above, in a file ``from``: folder of an identified robot, whose numbers are
+    drawn with their covariance, physically consistent."""
 
     @model_validator(mode="after")
     def _some_share(self) -> Mismatch:
-        refuse_zeros(self, "mass", "inertia", "com", "friction", "parameters")
+        shares = [name for name in SHARES if getattr(self, name)]
+        if self.identified is None:
+            refuse_zeros(self, *SHARES)
+        elif shares:
+            raise InputError(
+                f"from and {shares[0]} contradict each other: a fit says how much its numbers may "
+                "be off; remove one of them."
+            )
         return self
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
-        return self._drawn(robot, rng).apply(robot)
+        if self.identified is None:
+            return self._drawn(robot, rng).apply(robot)
+        with error_context("from"):
+            drawn: Robot = _identification().drawn_robot(robot, self.identified, rng)
+        return drawn
 
     def _drawn(self, robot: Robot, rng: np.random.Generator) -> Perturbation:
         blocks = [block for block in robot.blocks if not block.rotor]
@@ -88,6 +114,9 @@ class Mismatch(PlantEffect):
         return Perturbation(**changes)
 
     def facts(self, robot: Robot, rng: np.random.Generator) -> Mapping[str, Any]:
+        if self.identified is not None:
+            numbers: Mapping[str, Any] = _identification().drawn_numbers(self.identified, rng)
+            return numbers
         drawn = self._drawn(robot, rng)
         return {
             name: getattr(drawn, name)

@@ -56,6 +56,7 @@ def resolve_table(
         table["name"] = path.stem
     # before the changes, whose paths reach into what the card says
     _resolve_controller(table, path, label)
+    table, changes = _opened_belief(table), _opened_belief(changes)
     _open_robots(table, changes)
     _open_states(table, changes)
     for key, value in changes.items():
@@ -112,6 +113,12 @@ def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
         _open_robot(table["believed"])
     if any(key.startswith("robot.") for key in changes):
         _open_robot(table)
+
+
+def _opened_belief(table: Mapping[str, Any]) -> Table:
+    """Return a table with the name of a believed robot as the table that it stands for."""
+    believed = table.get("believed")
+    return {**table, "believed": {"robot": believed}} if isinstance(believed, str) else {**table}
 
 
 def _open_states(table: Table, changes: Mapping[str, object]) -> None:

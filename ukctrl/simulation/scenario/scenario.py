@@ -107,6 +107,10 @@ def _controller_argument(value: Any) -> Any:
     return as_controller(value)
 
 
+def _believed_argument(value: Any) -> Any:
+    return {"robot": value} if isinstance(value, str) else value
+
+
 MAX_STEPS = 1e12
 """More steps than this would never end, or would not even move the clock."""
 
@@ -146,8 +150,9 @@ class Scenario(NotebookRepr):
     """Where it starts."""
     integrator: IntegratorOptions = IntegratorOptions()
     """How the motion is integrated."""
-    believed: BelievedRobot | None = None
-    """What the controller believes; absent: the truth, before any effect."""
+    believed: Annotated[BelievedRobot | None, BeforeValidator(_believed_argument)] = None
+    """What the controller believes, or the name or path of the robot that it believes; absent: the
+    truth, before any effect."""
     effect: tuple[AnyEffect | Annotated[Effect, Instance()], ...] = ()
     """What stands between the ideal loop and the bench, in the order in which it acts."""
     sensing: Sensing | None = None
