@@ -29,7 +29,7 @@ from ukctrl_identification.measured_motion import Motion
 from ukctrl_identification.passive_motion import FreeMotion
 from ukctrl_identification.regressor_kernels import inertial_rows, row_buffers
 
-BATCH = 500
+BATCH = 1000
 """Samples whose rows are made at a time; columns a power of two apart would share cache lines."""
 OUTPUTS = 250
 """Filtered samples that are factored at a time."""
@@ -219,14 +219,12 @@ class Regression:
         n, nv, state = len(motion.motion.q), self.robot.nv, motion.motion
         columns, places = self._layout(kept)
         blocks = np.empty((nv, max(map(len, columns)) + 1, n))
-        inertial_rows(
-            self._tree, self._buffers, np.ascontiguousarray(state.q),
-            np.ascontiguousarray(state.v.T), np.ascontiguousarray(state.a.T), places, blocks,
-        )  # fmt: skip
+        q, v, a = (np.ascontiguousarray(x) for x in (state.q, state.v.T, state.a.T))
+        inertial_rows(self._tree, self._buffers, q, v, a, places, blocks)
         for row, own in enumerate(columns):
             for at, k in enumerate(own):
                 if k >= self.inertial:
-                    blocks[row, at] = self._joint_term(row, self.parameters[k], state)
+                    blocks[row, at] = self._joint_term(row, self.parameters[k], q, v, a)
         right = motion.right_side()
         if motion.basis is None:
             found = []
@@ -245,30 +243,31 @@ class Regression:
             for at, row in enumerate(motion.rows)
         ]  # fmt: skip
 
-    def _joint_term(self, row: int, parameter: Parameter, state: Motion) -> Vector:
-        """Return a joint's own column at all samples."""
-        v = state.v[:, row]
+    def _joint_term(
+        self, row: int, parameter: Parameter, q: Matrix, v: Matrix, a: Matrix
+    ) -> Vector | float:
+        """Return a joint's own column at samples ``q``, ``(n, nq)``, ``v`` and ``a``, ``(nv, n)``."""
         match parameter.symbol:
             case "armature":
-                return np.asarray(state.a[:, row])
+                return np.asarray(a[row])
             case "coulomb":
-                return np.asarray(np.tanh(v / self.velocity_scale[row]))
+                return np.asarray(np.tanh(v[row] / self.velocity_scale[row]))
             case "stribeck":
                 assert self.stribeck_velocity is not None
-                slow = np.exp(-((v / self.stribeck_velocity[row]) ** 2))
-                return np.asarray(slow * np.tanh(v / self.velocity_scale[row]))
+                slow = np.exp(-((v[row] / self.stribeck_velocity[row]) ** 2))
+                return np.asarray(slow * np.tanh(v[row] / self.velocity_scale[row]))
             case "viscous":
-                return np.asarray(v)
+                return np.asarray(v[row])
             case "offset":
-                return np.ones(len(v))
+                return 1.0
         elastic = self.robot.elastic
         assert elastic is not None
         k = elastic.joints.index(parameter.owner)
         # what pushes the joint forward stands on the left, with a minus
         sign = -1.0 if row == elastic.links[k] else 1.0
         if parameter.symbol == "damping":
-            return np.asarray(sign * (state.v[:, elastic.motors[k]] - state.v[:, elastic.links[k]]))
-        return sign * np.array([elastic.stretch(q)[k] for q in state.q])
+            return np.asarray(sign * (v[elastic.motors[k]] - v[elastic.links[k]]))
+        return sign * np.array([elastic.stretch(one)[k] for one in q])
 
     def filtered_blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> Iterator[list[Block]]:
         """Yield `blocks` of all samples, filtered and thinned, some at a time.
@@ -404,13 +403,14 @@ def known_force(robot: Robot, motion: Motion) -> Matrix:
     """Return what a robot's forces do that are no parameters, such as springs, shape ``(n, nv)``."""
     fitted = (Dampers, Friction, ElasticJoints)
     terms = tuple(term for term in robot.forces.terms if not isinstance(term, fitted))
+    if not terms:
+        return np.broadcast_to(0.0, motion.v.shape)
     force: Matrix = np.zeros(motion.v.shape)
-    if terms:
-        pushed = dc.replace(robot, forces=Forces(terms))
-        snapshot = pushed.snapshot(motion.q[0], motion.v[0])
-        for n, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
-            snapshot.move(q, v, float(t))
-            force[n] = snapshot.f
+    pushed = dc.replace(robot, forces=Forces(terms))
+    snapshot = pushed.snapshot(motion.q[0], motion.v[0])
+    for n, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
+        snapshot.move(q, v, float(t))
+        force[n] = snapshot.f
     return force
 
 
