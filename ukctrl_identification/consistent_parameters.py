@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl_identification.base_parameters import BaseParameters
@@ -142,6 +141,8 @@ def consistent_fit(
         fit: Their fit; its triangle is ``R`` and ``z``.
         model: What the robot's model says, shape ``(p,)``.
     """
+    from scipy import optimize
+
     bodies = _unknown_bodies(base.map[:, : regression.inertial], model)
     joints = np.arange(regression.inertial, len(model))
     lower = np.array([SIGNS.get(regression.parameters[i].symbol, -np.inf) for i in joints])

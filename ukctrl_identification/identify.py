@@ -146,13 +146,10 @@ def identify(
     frequency = motion_frequency(longest.time, longest.q)
     values = {"fit": np.zeros(len(model)), "consistent": consistent.values, "model": model}
     values["fit"][base.independent] = fit.values
-    kept = np.ones(len(model), dtype=bool)
-
-    def left(which: str, samples: list[FreeMotion]) -> Matrix:
-        return regression.residuals(samples, kept, values[which])
-
-    measured = regression.residuals(held_out, kept, np.zeros(len(model)))
-    unseen_by = {which: left(which, held_out) for which in values}
+    every = np.ones(len(model), dtype=bool)
+    all_values = np.array([0.0 * model, *values.values()])
+    measured, *left = regression.residuals(held_out, every, all_values)
+    unseen_by = dict(zip(values, left, strict=True))
     dynamics = identified_dynamics(regression, consistent.values)
     offset = np.zeros(robot.nv)
     for one, value in zip(regression.parameters, consistent.values, strict=True):
@@ -162,7 +159,7 @@ def identify(
         robot, regression, base, base.formulas(regression.parameters),
         excitation(fit.triangle[:, :-1]), fit, consistent, dynamics,
         tuple(robot.dofs[row] for row in motions[0].rows),
-        residual_of(left("consistent", motions), rate, frequency),
+        residual_of(regression.residuals(motions, every, consistent.values), rate, frequency),
         *(residual_of(unseen_by[which], rate, frequency) for which in values),
         np.concatenate([one.motion.time[one.motion.low_pass.instants(len(one.motion.time))]
                         for one in held_out]),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl_identification.base_parameters import WEAK, BaseParameters
@@ -54,7 +54,7 @@ class Fit(NamedTuple):
 
     def intervals(self, level: float = 0.95) -> Matrix:
         """Return the ends of each parameter's interval, shape ``(b, 2)``."""
-        reach = float(stats.norm.ppf(0.5 + level / 2.0)) * self.deviations
+        reach = float(ndtri(0.5 + level / 2.0)) * self.deviations
         return np.column_stack([self.values - reach, self.values + reach])
 
 

@@ -6,7 +6,6 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy import signal
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
@@ -59,6 +58,8 @@ class LowPass(NamedTuple):
         stride = max(1, int(1.0 / (RATE_PER_CUTOFF * cutoff * period)))
         if not np.isfinite(cutoff) or stride == 1:
             return NO_FILTER
+        from scipy import signal
+
         half = WINDOW * stride
         return LowPass(signal.firwin(2 * half + 1, cutoff, fs=1.0 / period), stride)
 
@@ -104,13 +105,16 @@ def motion_frequency(time: Vector, positions: Matrix) -> float:
         time: Evenly spaced, shape ``(n,)`` [s].
         positions: Shape ``(n, k)``.
     """
+    from scipy import signal
+
     period = float(time[1] - time[0])
     moved = positions.std(axis=0)
     positions = positions[:, moved > 1e-3 * moved.max(initial=0.0)]
     if not positions.shape[1]:
         return 1.0 / (len(time) * period)
     window = min(len(positions), max(256, int(10.0 / period)))
-    frequency, power = signal.welch(positions, 1.0 / period, nperseg=window, axis=0)
+    spectra = [signal.welch(channel, 1.0 / period, nperseg=window) for channel in positions.T]
+    frequency, power = spectra[0][0], np.column_stack([density for _, density in spectra])
     # what is as strong at all high frequencies is the sensor's, and differentiating lifts it
     floor = np.median(power[len(power) // 2 :], axis=0)
     speed = np.where(power > NOISE_FACTOR * floor, power, 0.0) * frequency[:, None] ** 2
@@ -175,17 +179,15 @@ class _Piece(NamedTuple):
         return float(self.time[1] - self.time[0])
 
 
-def _channels(robot: Robot, log: JointLog) -> tuple[Matrix, Matrix]:
-    """Return positions and efforts as matrices."""
-    q = np.column_stack([log.position[name] for name in robot.coordinates])
+def _channels(robot: Robot, log: JointLog) -> tuple[list[Vector], list[Vector]]:
+    """Return positions and efforts, in the robot's order."""
     nothing = np.full(len(log.time), np.nan)
-    effort = np.column_stack([log.effort.get(name, nothing) for name in robot.dofs])
-    return q, effort
+    efforts = [log.effort.get(name, nothing) for name in robot.dofs]
+    return [log.position[name] for name in robot.coordinates], efforts
 
 
 def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
     """Return a log at even times, cut where samples are missing."""
-    q, effort = _channels(robot, log)
     steps = np.diff(log.time)
     period = float(np.median(steps))
     ends = [0, *(np.flatnonzero(steps > MAX_GAP * period) + 1), len(log.time)]
@@ -196,8 +198,8 @@ def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
             continue
         even = own[0] + period * np.arange(int((own[-1] - own[0]) / period) + 1)
         at_even = (
-            np.column_stack([np.interp(even, own, column[first:last]) for column in channels.T])
-            for channels in (q, effort)
+            np.column_stack([np.interp(even, own, channel[first:last]) for channel in channels])
+            for channels in _channels(robot, log)
         )
         pieces.append(_Piece(even, *at_even))
     return pieces
@@ -205,10 +207,13 @@ def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
 
 def _differentiated(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
     """Return a stretch with its derivatives."""
+    from scipy import signal
+
     period, corner = piece.period, POSITION_CUTOFF * cutoff
     sections = signal.butter(FILTER_ORDER, corner, fs=1.0 / period, output="sos")
     pad = min(len(piece.q) - 1, int(3.0 / (corner * period)))
-    q = _on_manifold(robot, np.asarray(signal.sosfiltfilt(sections, piece.q, axis=0, padlen=pad)))
+    q = np.column_stack([signal.sosfiltfilt(sections, x, padlen=pad) for x in piece.q.T])
+    _onto_manifold(robot, q)
     v = _velocities(robot, q, period)
     a = _central_difference(v, period)
     # ends have one-sided differences, and the filter knows nothing beyond them
@@ -219,7 +224,7 @@ def _differentiated(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
 
 def _as_logged(robot: Robot, log: JointLog) -> Motion:
     """Return a log that has all that it takes."""
-    q, effort = _channels(robot, log)
+    q, effort = map(np.column_stack, _channels(robot, log))
     v, a = (
         np.column_stack([channels[name] for name in robot.dofs])
         for channels in (log.velocity, log.acceleration)
@@ -227,9 +232,8 @@ def _as_logged(robot: Robot, log: JointLog) -> Motion:
     return Motion(log.time, q, v, a, effort)
 
 
-def _on_manifold(robot: Robot, q: Matrix) -> Matrix:
-    """Return configurations whose quaternions, sines and cosines are of unit length again."""
-    result = q.copy()
+def _onto_manifold(robot: Robot, q: Matrix) -> None:
+    """Give quaternions, sines and cosines of configurations their unit length again."""
     for block in robot.blocks:
         turning = {
             "free": slice(3, 7),
@@ -238,16 +242,18 @@ def _on_manifold(robot: Robot, q: Matrix) -> Matrix:
             "circle": slice(0, 2),
         }
         if block.shape in turning:
-            part = result[:, block.iq : block.iq + len(block.coordinates)][:, turning[block.shape]]
+            part = q[:, block.iq : block.iq + len(block.coordinates)][:, turning[block.shape]]
             part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return result
 
 
 def _central_difference(x: Matrix, period: float) -> Matrix:
     """Return the derivative along the first axis, to the fourth order, at the ends the second."""
-    result = np.gradient(x, period, axis=0, edge_order=2)
-    result[2:-2] = (8.0 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / (12.0 * period)
-    return np.asarray(result)
+    result = np.empty_like(x)
+    for column, slope in zip(x.T, result.T, strict=True):
+        slope[:] = np.gradient(column, period, edge_order=2)
+        near, far = column[3:-1] - column[1:-3], column[4:] - column[:-4]
+        slope[2:-2] = (8.0 * near - far) / (12.0 * period)
+    return result
 
 
 def _velocities(robot: Robot, q: Matrix, period: float) -> Matrix:

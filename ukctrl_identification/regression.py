@@ -22,18 +22,19 @@ from ukctrl.core.errors import InputError
 from ukctrl.robot import Robot
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Dampers, Forces, Friction
-from ukctrl.robot.rigid.rigid_snapshot import tree_buffers
 from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.robot.rigid.tree_kernels import IV, NV, PARENT
 from ukctrl_identification.identified_dynamics import BODY_PARAMETERS
 from ukctrl_identification.measured_motion import Motion
 from ukctrl_identification.passive_motion import FreeMotion
-from ukctrl_identification.regressor_kernels import inertial_rows
+from ukctrl_identification.regressor_kernels import inertial_rows, row_buffers
 
-BATCH = 512
-"""Samples whose rows are made at a time."""
-OUTPUTS = 256
+BATCH = 1000
+"""Samples whose rows are made at a time; columns a power of two apart would share cache lines."""
+OUTPUTS = 250
 """Filtered samples that are factored at a time."""
+PANEL = 6
+"""Columns that are eliminated at a time."""
 Block = tuple[int, Indices, NDArray[np.float64]]
 """An equation's velocity, its parameters, shape ``(k,)``, and its rows, shape ``(k + 1, n)``."""
 NOT_HERE = -1
@@ -75,6 +76,15 @@ class Triangle(NamedTuple):
         return float(e @ e)
 
 
+class _Layout(NamedTuple):
+    """Where the columns of some parameters stand."""
+
+    columns: list[Indices]
+    """Parameters of each velocity's row."""
+    places: Indices
+    """Place of each inertial parameter in each row, as `inertial_rows` takes it."""
+
+
 @final
 class Regression:
     r"""The columns of a robot's equation.
@@ -108,9 +118,9 @@ class Regression:
         self.robot, self.velocity_scale = robot, velocity_scale
         self.stribeck_velocity = stribeck_velocity
         self._tree = structure.tree
-        self._buffers = tree_buffers(self._tree, robot.gravity, robot.nq)
         self._bodies = len(self._tree.joints) - 1
-        self._spatial = np.zeros((self._bodies + 1, 6))
+        self._buffers = row_buffers(self._tree, robot.gravity)
+        self._layouts = dict[bytes, _Layout]()
         self.parameters = tuple(self._named(friction, armature))
         self.inertial = 10 * self._bodies
         """How many parameters are those of bodies; they come first."""
@@ -182,6 +192,19 @@ class Regression:
         every = np.concatenate([inertial, own])
         return np.asarray(every[kept[every]], dtype=np.int64)
 
+    def _layout(self, kept: NDArray[np.bool_]) -> _Layout:
+        key = kept.tobytes()
+        if key not in self._layouts:
+            columns = [self.columns_of(row, kept) for row in range(self.robot.nv)]
+            places = np.full((self.robot.nv, self.inertial), NOT_HERE, dtype=np.int64)
+            for row, own in enumerate(columns):
+                bodies = own[own < self.inertial]
+                places[row, bodies] = np.arange(len(bodies))
+                empty = (places[row].reshape(-1, 10) < 0).all(axis=1)
+                places[row].reshape(-1, 10)[empty] = NOTHING_HERE
+            self._layouts[key] = _Layout(columns, places)
+        return self._layouts[key]
+
     def blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> list[Block]:
         """Return the rows of some samples, equation by equation.
 
@@ -193,25 +216,15 @@ class Regression:
             For each equation its velocity, its parameters, shape ``(k,)``, and its rows beside the
             right side, shape ``(k + 1, n)``.
         """
-        n, nv = len(motion.motion.q), self.robot.nv
-        columns = [self.columns_of(row, kept) for row in range(nv)]
-        width = max(map(len, columns))
-        where = np.full((nv, self.inertial), NOT_HERE, dtype=np.int64)
-        for row, own in enumerate(columns):
-            bodies = own[own < self.inertial]
-            where[row, bodies] = np.arange(len(bodies))
-            empty = (where[row].reshape(-1, 10) < 0).all(axis=1)
-            where[row].reshape(-1, 10)[empty] = NOTHING_HERE
-        blocks = np.zeros((nv, width + 1, n))
-        state = motion.motion
-        inertial_rows(
-            self._tree, self._buffers, np.ascontiguousarray(state.q), np.ascontiguousarray(state.v),
-            np.ascontiguousarray(state.a), where, self._spatial, blocks,
-        )  # fmt: skip
+        n, nv, state = len(motion.motion.q), self.robot.nv, motion.motion
+        columns, places = self._layout(kept)
+        blocks = np.empty((nv, max(map(len, columns)) + 1, n))
+        q, v, a = (np.ascontiguousarray(x) for x in (state.q, state.v.T, state.a.T))
+        inertial_rows(self._tree, self._buffers, q, v, a, places, blocks)
         for row, own in enumerate(columns):
             for at, k in enumerate(own):
                 if k >= self.inertial:
-                    blocks[row, at] = self._joint_term(row, self.parameters[k], state)
+                    blocks[row, at] = self._joint_term(row, self.parameters[k], q, v, a)
         right = motion.right_side()
         if motion.basis is None:
             found = []
@@ -230,58 +243,62 @@ class Regression:
             for at, row in enumerate(motion.rows)
         ]  # fmt: skip
 
-    def _joint_term(self, row: int, parameter: Parameter, state: Motion) -> Vector:
-        """Return a joint's own column at all samples."""
-        v = state.v[:, row]
+    def _joint_term(
+        self, row: int, parameter: Parameter, q: Matrix, v: Matrix, a: Matrix
+    ) -> Vector | float:
+        """Return a joint's own column at samples ``q``, ``(n, nq)``, ``v`` and ``a``, ``(nv, n)``."""
         match parameter.symbol:
             case "armature":
-                return np.asarray(state.a[:, row])
+                return np.asarray(a[row])
             case "coulomb":
-                return np.asarray(np.tanh(v / self.velocity_scale[row]))
+                return np.asarray(np.tanh(v[row] / self.velocity_scale[row]))
             case "stribeck":
                 assert self.stribeck_velocity is not None
-                slow = np.exp(-((v / self.stribeck_velocity[row]) ** 2))
-                return np.asarray(slow * np.tanh(v / self.velocity_scale[row]))
+                slow = np.exp(-((v[row] / self.stribeck_velocity[row]) ** 2))
+                return np.asarray(slow * np.tanh(v[row] / self.velocity_scale[row]))
             case "viscous":
-                return np.asarray(v)
+                return np.asarray(v[row])
             case "offset":
-                return np.ones(len(v))
+                return 1.0
         elastic = self.robot.elastic
         assert elastic is not None
         k = elastic.joints.index(parameter.owner)
         # what pushes the joint forward stands on the left, with a minus
         sign = -1.0 if row == elastic.links[k] else 1.0
         if parameter.symbol == "damping":
-            return np.asarray(sign * (state.v[:, elastic.motors[k]] - state.v[:, elastic.links[k]]))
-        return sign * np.array([elastic.stretch(q)[k] for q in state.q])
+            return np.asarray(sign * (v[elastic.motors[k]] - v[elastic.links[k]]))
+        return sign * np.array([elastic.stretch(one)[k] for one in q])
 
     def filtered_blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> Iterator[list[Block]]:
         """Yield `blocks` of all samples, filtered and thinned, some at a time.
 
         Samples of which a number is missing are left out.
         """
-        taps, stride = motion.motion.low_pass
-        n, width = len(motion.motion.q), len(taps)
+        (taps, stride), n = motion.motion.low_pass, len(motion.motion.q)
+        width, step = len(taps), max(1, BATCH // stride) * stride
+        if width == 1:
+            for begin in range(0, n, BATCH):
+                yield self.blocks(motion.part(slice(begin, begin + BATCH)), kept)
+            return
         outputs = len(range(n)[motion.motion.low_pass.instants(n)])
+        windows = dict[tuple[int, int, int], Matrix]()
         for first in range(0, outputs, OUTPUTS):
             last = min(first + OUTPUTS, outputs)
             start, stop = first * stride, (last - 1) * stride + width
             sums: list[Block] = []
-            for begin in range(start, stop, BATCH):
-                end = min(begin + BATCH, stop)
+            for begin in range(start, stop, step):
+                end = min(begin + step, stop)
                 found = self.blocks(motion.part(slice(begin, end)), kept)
-                if width == 1:
-                    sums = _joined(sums, found)
-                    continue
                 # outputs whose windows these samples are in
                 low = max(first, -((width - 1 - begin) // stride))
                 high = min(last, (end - 1) // stride + 1)
-                at = np.arange(begin, end)[:, None] - stride * np.arange(low, high)
-                weights = np.where((at >= 0) & (at < width), taps[np.clip(at, 0, width - 1)], 0.0)
+                shape = begin - stride * low, end - begin, high - low
+                if shape not in windows:
+                    windows[shape] = _window(taps, stride, *shape)
                 if not sums:
                     sums = [(row, own, np.zeros((len(B), last - first))) for row, own, B in found]
                 for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
-                    total[:, low - first : high - first] += B @ weights
+                    total[:, low - first : high - first] += B @ windows[shape]
             yield sums
 
     def triangles(
@@ -305,7 +322,8 @@ class Regression:
                         for row, own, _ in found
                     ]
                 for at, (_, _, block) in enumerate(found):
-                    rows = block[:, np.isfinite(block).all(axis=0)]
+                    known = np.isfinite(block.sum(axis=0))
+                    rows = block if known.all() else block[:, known]
                     state = states[at]
                     R = updated_triangle(state.R, np.ascontiguousarray(rows))
                     states[at] = state._replace(R=R, samples=state.samples + rows.shape[1])
@@ -314,12 +332,13 @@ class Regression:
     def residuals(
         self, motions: Sequence[FreeMotion], kept: NDArray[np.bool_], values: Vector
     ) -> Matrix:
-        """Return what parameters, shape ``(p,)``, leave of each equation, shape ``(n, k)``."""
-        return np.concatenate([
-            np.column_stack([B[-1] - values[own] @ B[:-1] for _, own, B in found])
+        """Return what parameters, shape ``(..., p)``, leave of each equation, ``(..., n, k)``."""
+        pieces = [
+            np.stack([B[-1] - values[..., own] @ B[:-1] for _, own, B in found], axis=-1)
             for motion in motions
             for found in self.filtered_blocks(motion, kept)
-        ])  # fmt: skip
+        ]
+        return np.concatenate(pieces, axis=-2)
 
     def cross_products(
         self,
@@ -352,21 +371,18 @@ class Regression:
         return cross, own
 
 
-def _joined(one: list[Block], two: list[Block]) -> list[Block]:
-    """Return the samples of two lists of blocks, one after the other."""
-    if not one:
-        return two
-    return [
-        (row, own, np.hstack([first, second]))
-        for (row, own, first), (_, _, second) in zip(one, two, strict=True)
-    ]  # fmt: skip
+def _window(taps: Vector, stride: int, offset: int, n: int, outputs: int) -> Matrix:
+    """Return weights of ``n`` samples in outputs, the first of which begins ``offset`` before."""
+    at = offset + np.arange(n)[:, None] - stride * np.arange(outputs)
+    inside = (at >= 0) & (at < len(taps))
+    return np.where(inside, taps[np.clip(at, 0, len(taps) - 1)], 0.0)
 
 
 def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:
     """Return the triangle of ``R`` stacked upon rows, which come transposed, shape ``(k, n)``."""
     k = len(R)
     result, _, _, info = lapack.dtpqrt(
-        0, min(32, k), R, block.T, overwrite_a=True, overwrite_b=True
+        0, min(PANEL, k), R, block.T, overwrite_a=True, overwrite_b=True
     )
     assert not info
     return np.asarray(result)
@@ -387,13 +403,14 @@ def known_force(robot: Robot, motion: Motion) -> Matrix:
     """Return what a robot's forces do that are no parameters, such as springs, shape ``(n, nv)``."""
     fitted = (Dampers, Friction, ElasticJoints)
     terms = tuple(term for term in robot.forces.terms if not isinstance(term, fitted))
+    if not terms:
+        return np.broadcast_to(0.0, motion.v.shape)
     force: Matrix = np.zeros(motion.v.shape)
-    if terms:
-        pushed = dc.replace(robot, forces=Forces(terms))
-        snapshot = pushed.snapshot(motion.q[0], motion.v[0])
-        for n, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
-            snapshot.move(q, v, float(t))
-            force[n] = snapshot.f
+    pushed = dc.replace(robot, forces=Forces(terms))
+    snapshot = pushed.snapshot(motion.q[0], motion.v[0])
+    for n, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
+        snapshot.move(q, v, float(t))
+        force[n] = snapshot.f
     return force
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import signal
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
@@ -45,6 +44,8 @@ def residual_of(e: Matrix, rate: float, frequency: float) -> Residual:
         rate: Their samples in a second [Hz].
         frequency: Below which the motion lies [Hz].
     """
+    from scipy import signal
+
     e = e[np.isfinite(e).all(axis=1)]
     centred = e - e.mean(axis=0)
     power = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
