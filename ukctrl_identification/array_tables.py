@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.result.result import Result
 from ukctrl_identification.log_table import LoadedColumns, LogTable, missing_package_error
 
+MAX_LISTED = 6
+"""Names that a message lists at most."""
 NUMBERS = "fiu"
 """Kinds of arrays that hold real numbers, as NumPy calls them."""
 
@@ -29,16 +30,18 @@ def npz_table(path: Path) -> LogTable:
     """
     columns: dict[str, NDArray[Any]] = {}
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # opened here: NumPy leaves a file open that is no whole archive
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             for name in arrays.files:
                 array = arrays[name]
                 if array.dtype.kind in NUMBERS and array.ndim == 1:
                     columns[name] = array
                 elif array.dtype.kind in NUMBERS and array.ndim == 2:
                     columns |= {f"{name}{k + 1}": array[:, k] for k in range(array.shape[1])}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    # zipfile and NumPy raise many kinds for a damaged file
+    except Exception as error:
         raise InputError(
-            f"{path}: must be a file of numpy.savez: {one_line(str(error))}."
+            f"{path}: must be a file of numpy.savez: {one_line(str(error)).rstrip('.')}."
         ) from None
     return LogTable.of(str(path), columns)
 
@@ -57,7 +60,7 @@ def parquet_table(path: Path) -> LogTable:
     try:
         schema = parquet.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: must be a Parquet file: {one_line(str(error))}.") from None
+        raise _parquet_error(path, error) from None
     # instants become nanoseconds, and say so as the header of a text would
     renamed = {
         f"{name} [ns]" if pa.types.is_timestamp(kind) else name: name
@@ -65,10 +68,17 @@ def parquet_table(path: Path) -> LogTable:
     }
 
     def load(names: Sequence[str]) -> LoadedColumns:
-        table = parquet.read_table(path, columns=[renamed[name] for name in names])
+        try:
+            table = parquet.read_table(path, columns=[renamed[name] for name in names])
+        except (OSError, pa.ArrowException) as error:
+            raise _parquet_error(path, error) from None
         return LoadedColumns({name: _arrow_numbers(path, table, renamed[name]) for name in names})
 
     return LogTable(str(path), tuple(renamed), load)
+
+
+def _parquet_error(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: must be a whole Parquet file: {one_line(str(error)).rstrip('.')}.")
 
 
 def _arrow_numbers(path: Path, table: Any, name: str) -> NDArray[Any]:
@@ -80,6 +90,10 @@ def _arrow_numbers(path: Path, table: Any, name: str) -> NDArray[Any]:
             f"{path}: column '{printable_name(name)}' must hold numbers; it holds {array.dtype}."
         )
     return array
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:MAX_LISTED])}{', ...' if len(names) > MAX_LISTED else ''}" or "none"
 
 
 def result_table(path: Path, robot: Robot) -> LogTable:
@@ -100,8 +114,8 @@ def result_table(path: Path, robot: Robot) -> LogTable:
     ):
         if ours != theirs:
             raise InputError(
-                f"{path}: must be a run of a robot with {', '.join(ours)}; it is of one with "
-                f"{', '.join(theirs)}."
+                f"{path}: must be a run of robot '{robot.name}', with {_listed(ours)}; it is of "
+                f"one with {_listed(theirs)}."
             )
     if robot.actuation.varies:
         at, _ = robot.actuation.varying_columns[0]

@@ -106,7 +106,7 @@ def _follows(time: Vector, motion: JointMotion) -> bool | None:
     steps = np.clip(np.diff(time), 0.0, None)
     travel = np.cumsum(0.5 * (motion.velocity[1:] + motion.velocity[:-1]) * steps)
     difference = motion.position[1:] - motion.position[0] - travel
-    return not float(np.nanmax(np.abs(difference), initial=0.0)) > MAX_DRIFT
+    return not float(np.abs(difference).max()) > MAX_DRIFT
 
 
 def saturation_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
@@ -114,10 +114,10 @@ def saturation_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iter
     for name, motion in motions.items():
         if motion.effort is None or motion.position is None or is_constant(motion.effort):
             continue
-        least = MIN_PEAK * float(np.nanmax(np.abs(motion.effort)))
+        least = MIN_PEAK * float(np.max(np.abs(motion.effort)))
         for word, samples in (("largest", motion.effort), ("smallest", -motion.effort)):
             flat = _flat_peaks(samples, motion.position)
-            if not flat or np.nanmax(samples) < least:
+            if not flat or np.max(samples) < least:
                 continue
             begin, end = max(flat, key=lambda run: run[1] - run[0])
             at, length = float(log.time[begin]), float(log.time[end - 1] - log.time[begin])
@@ -138,7 +138,7 @@ def _flat_peaks(samples: Vector, position: Vector) -> list[tuple[int, int]]:
     step = resolution(samples)
     moved = 0.01 * float(np.ptp(position))
     peaks = []
-    for begin, end in zip(*runs_of(samples == np.nanmax(samples)), strict=True):
+    for begin, end in zip(*runs_of(samples == np.max(samples)), strict=True):
         length = int(end - begin)
         if length < MIN_FLAT or not np.ptp(position[begin:end]) > moved:
             continue
@@ -175,7 +175,7 @@ def resolution_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iter
 def jump_places(motion: JointMotion, time: Vector) -> Indices:
     """Return after which samples a position jumps, further than its motion explains."""
     position = motion.position
-    if position is None or not np.isfinite(position).all() or is_constant(position):
+    if position is None or is_constant(position):
         return np.empty(0, dtype=np.intp)
     steps = np.abs(np.diff(position))
     regular = np.diff(time) <= 3.0 * median_period(time)
@@ -251,7 +251,7 @@ class _Bounded(NamedTuple):
     @property
     def farthest(self) -> float:
         """Its largest size."""
-        return float(np.nanmax(np.abs(self.position)))
+        return float(np.max(np.abs(self.position)))
 
 
 def limit_faults(
@@ -270,15 +270,11 @@ def limit_faults(
     far = [one for one in turning if one.farthest > DEGREE_RATIO * max(-one.lower, one.upper)]
     slack = math.radians(5.0)
     in_degrees = (one._replace(position=np.radians(one.position)) for one in turning)
-    if (
-        far
-        and 2 * len(far) >= len(turning)
-        and all(np.nanmax(o.excess) < slack for o in in_degrees)
-    ):
+    if far and 2 * len(far) >= len(turning) and all(np.max(o.excess) < slack for o in in_degrees):
         yield LogFault(
             "unit",
             f"position.{far[0].name}",
-            float(log.time[np.nanargmax(far[0].excess)]),
+            float(log.time[np.argmax(far[0].excess)]),
             f"positions of {len(far)} of {len(turning)} joints are far beyond their limits, such "
             f"as {far[0].farthest:.4g} of '{far[0].name}', and within them if in degrees. Are "
             'they? Then say position_unit = "deg".',
@@ -288,9 +284,9 @@ def limit_faults(
     for joint in joints:
         name, unit, _, low, high = joint
         excess = joint.excess
-        if not np.nanmax(excess) > LIMIT_SHARE * (high - low):
+        if not np.max(excess) > LIMIT_SHARE * (high - low):
             continue
-        worst = int(np.nanargmax(excess))
+        worst = int(np.argmax(excess))
         yield LogFault(
             "limit",
             f"position.{name}",

@@ -158,8 +158,7 @@ def _states(
         return None
     efforts = [log.effort[name] for name in measured]
     everything = np.array([log.time, *positions, *velocities, *poses, *efforts])
-    is_number = np.isfinite(everything).all(axis=0)
-    rows = is_number & np.concatenate(([True], np.diff(np.maximum.accumulate(log.time)) > 0.0))
+    rows = np.concatenate(([True], np.diff(np.maximum.accumulate(log.time)) > 0.0))
     if np.count_nonzero(rows) < 4 * MIN_HALF_SAMPLES:
         return None
     everything = everything[:, rows].T

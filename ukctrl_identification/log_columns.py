@@ -147,13 +147,14 @@ def _channels(
     columns = _without_doubles(
         targets, {name: column for name, column in found.items() if column is not None}
     )
+    is_measured = any(target.name in columns for target in targets if target.number is not None)
     for target in targets:
         missed = target.is_required and not columns.keys() & {
             target.name,
             *target.block.coordinates,
         }
-        # none at all: not measured, but for what nothing goes without
-        if missed and (columns or quantity in ("position", "current")):
+        # none of the joints: not measured, but for what nothing goes without
+        if missed and (is_measured or quantity in ("position", "current")):
             wanted = target.aliases(quantity)
             raise InputError(
                 f"{header.source}: must have a column of the {quantity} of joint "

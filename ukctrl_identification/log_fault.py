@@ -33,6 +33,8 @@ FaultKind = Literal[
 ]
 
 
+GAP_PERIODS = 10.0
+"""A longer step of the time, in median periods, is a gap."""
 ROUNDING = 1e-9
 """What differs by less does not change [rad, m, N m and so on]."""
 
@@ -97,13 +99,13 @@ def runs_of(flags: Flags) -> tuple[Indices, Indices]:
 def resolution(samples: Vector) -> float:
     """Return the smallest step between two samples in turn; zero where none differs."""
     steps = np.abs(np.diff(samples))
-    steps = steps[np.isfinite(steps) & (steps > 0.0)]
+    steps = steps[steps > 0.0]
     return float(steps.min()) if steps.size else 0.0
 
 
 def is_constant(samples: Vector) -> bool:
     """Whether samples differ by rounding at most."""
-    return not float(np.nanmax(samples) - np.nanmin(samples)) > ROUNDING
+    return not float(np.ptp(samples)) > ROUNDING
 
 
 def median_period(time: Vector) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError, did_you_mean
@@ -12,7 +13,7 @@ from ukctrl.core.message_text import printable_name
 WORDS: Mapping[str, tuple[str, ...]] = {
     "time": ("time", "t", "timestamp", "stamp", "elapsed"),
     "position": ("position", "positions", "pos", "angle", "q"),
-    "velocity": ("velocity", "velocities", "vel", "v", "dq", "qd", "qdot"),
+    "velocity": ("velocity", "velocities", "vel", "v", "dq", "qd", "qdot", "q_dot"),
     "effort": ("effort", "efforts", "torque", "tau", "force"),
     "current": ("current", "currents", "cur", "i"),
 }
@@ -72,8 +73,8 @@ class Header(NamedTuple):
             ]
             if len(columns) > 1:
                 raise InputError(
-                    f"{self.source}: columns '{columns[0]}' and '{columns[1]}' may both be the "
-                    f"{quantity} of '{aliases[0]}'; name one by {quantity} in the table [log]."
+                    f"{self.source}: columns '{columns[0]}' and '{columns[1]}' may both be "
+                    f"'{aliases[0]}'; name the one that is by {quantity} in the table [log]."
                 )
             if columns:
                 return columns[0]
@@ -108,8 +109,8 @@ class Header(NamedTuple):
 
     def near_miss(self, wanted: Sequence[str]) -> str:
         """Return the end of a message about a column that is missing: the near miss, and all."""
-        misses = (did_you_mean(name, self.names) for name in wanted)
-        near = next((miss for miss in misses if miss != "."), ".")
+        pairs = [(SequenceMatcher(None, a, b).ratio(), b) for a in self.names for b in wanted]
+        near = did_you_mean(max(pairs, default=(0.0, ""))[1], self.names)
         known = ", ".join(printable_name(one) for one in self.names[:12])
         return f"{near} Columns: {known or 'none'}{', ...' if len(self.names) > 12 else '.'}"
 

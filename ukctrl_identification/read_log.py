@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, did_you_mean
+from ukctrl.core.errors import InputError, did_you_mean, quoted
 from ukctrl.core.files import AnyPath
 from ukctrl.core.files.toml import error_context
 from ukctrl.robot import Robot
-from ukctrl_identification.array_tables import npz_table, parquet_table, result_table
+from ukctrl_identification.array_tables import MAX_LISTED, npz_table, parquet_table, result_table
 from ukctrl_identification.bag_table import LOG_TIME, bag_table
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_columns import Channel, TimeColumn, match_columns
@@ -26,6 +27,8 @@ from ukctrl_identification.text_table import text_table
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".npz", ".nc", ".mcap", ".db3")
 """Of the files that a log may be; beside folders of ROS 2 bags and of results."""
+TIME_ROUNDING = 1e-9
+"""So far beyond start and stop, rounding may have put their samples [s]."""
 MIN_SAMPLES = 10
 """Fewer make no log."""
 CLOCK_TIME = 1e8
@@ -33,7 +36,7 @@ CLOCK_TIME = 1e8
 
 
 def read_logs(
-    robot: Robot, files: Sequence[AnyPath], settings: LogSettings | None = None
+    robot: Robot, files: Sequence[AnyPath] | AnyPath, settings: LogSettings | None = None
 ) -> list[JointLog]:
     """Read logs of a robot's joints, each from one file.
 
@@ -49,7 +52,8 @@ def read_logs(
     """
     settings = settings or LogSettings()
     _check_joint_names(robot, settings)
-    return [_read_log(robot, Path(file), settings) for file in files]
+    paths = [files] if isinstance(files, str | os.PathLike) else files
+    return [_read_log(robot, Path(path), settings) for path in paths]
 
 
 def _check_joint_names(robot: Robot, settings: LogSettings) -> None:
@@ -73,7 +77,8 @@ def _read_log(robot: Robot, path: Path, settings: LogSettings) -> JointLog:
                 f"times; it has {len(column)}. An array of two axes has one row for each."
             )
     time = _seconds(raw_time, time_column, settings)
-    part = (time >= _or(settings.start, -math.inf)) & (time <= _or(settings.stop, math.inf))
+    first, last = _or(settings.start, -math.inf), _or(settings.stop, math.inf)
+    part = (time >= first - TIME_ROUNDING) & (time <= last + TIME_ROUNDING)
     # what is no number is for `log_faults` to say
     part |= np.isnan(time)
     if np.count_nonzero(part) < MIN_SAMPLES:
@@ -82,11 +87,24 @@ def _read_log(robot: Robot, path: Path, settings: LogSettings) -> JointLog:
             f"{table.source}: must have at least {MIN_SAMPLES} samples{where}; it has "
             f"{np.count_nonzero(part)}."
         )
+    notes = (*notes, *_unused_columns(table.names, columns, channels))
     log = JointLog(table.source, time[part], {}, {}, {}, notes)
     for channel in channels:
         samples = np.asarray(columns[channel.column][part], dtype=np.float64)
         log = _with_channel(log, channel, samples, settings)
     return log
+
+
+def _unused_columns(
+    names: Sequence[str], used: Iterable[str], channels: Sequence[Channel]
+) -> Iterator[str]:
+    """Yield the note that a quantity is absent while there are columns that might hold it."""
+    quantities = {"effort" if c.quantity == "current" else c.quantity for c in channels}
+    absent = [quantity for quantity in ("velocity", "effort") if quantity not in quantities]
+    unused = [name for name in names if name not in used]
+    if absent and unused:
+        listed = f"{quoted(unused[:MAX_LISTED])}{', ...' if len(unused) > MAX_LISTED else ''}"
+        yield f"no column was taken for {' or '.join(absent)}; there are also {listed}."
 
 
 def _or(value: float | None, default: float) -> float:

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import LogFault, counted, median_period, runs_of
+from ukctrl_identification.log_fault import (
+    GAP_PERIODS,
+    LogFault,
+    counted,
+    median_period,
+    runs_of,
+)
 
-GAP_PERIODS = 10.0
-"""A longer step, in median periods, is a gap."""
 LONG_GAP = 0.1
 """What happens in a longer gap no filter can tell [s]."""
 MAX_JITTER = 0.05
@@ -26,8 +30,6 @@ MIN_REPEATS = 0.01
 def time_faults(log: JointLog) -> Iterator[LogFault]:
     """Yield what is wrong with the time."""
     time = log.time
-    if not np.isfinite(time).all():
-        return  # told of every channel alike
     steps = np.diff(time)
     period = median_period(time)
     for flags, what in ((steps < 0.0, "goes back"), (steps == 0.0, "stands still")):
@@ -79,6 +81,8 @@ def time_faults(log: JointLog) -> Iterator[LogFault]:
 def _repeats(log: JointLog) -> Iterator[LogFault]:
     """Yield that samples repeat the ones before them, in all channels, while the robot moves."""
     channels = [*log.position.values(), *log.velocity.values(), *log.effort.values()]
+    if not channels:
+        return
     same = np.all([np.diff(channel) == 0.0 for channel in channels], axis=0)
     begins, ends = runs_of(same)
     short = ends - begins <= LONGEST_REPEAT

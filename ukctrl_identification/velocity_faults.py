@@ -12,16 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.arrays import Flags, Indices, Vector
 from ukctrl.core.tie_breaking import first_largest
 from ukctrl_identification.channel_faults import jump_places
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
+    GAP_PERIODS,
     ROUNDING,
     FaultKind,
     JointMotion,
     LogFault,
     counted,
+    is_constant,
     median_period,
     resolution,
     runs_of,
@@ -33,8 +35,12 @@ MAX_WINDOWS = 4000
 """Windows that delay and factor are fitted to."""
 FOLLOWS = 0.9
 """Of a correlation above this something is said."""
-UNRELATED = 0.5
-"""A correlation below this is none."""
+FOLLOWS_OTHER = 0.98
+"""With another joint's position more is asked for."""
+MIN_MOTION = 0.1
+"""Windows of less, of the largest, are a rest, whose residuals are those of no motion."""
+TRIMMED = 4.0
+"""Windows whose residual is so many times the median are outliers."""
 FACTOR_RTOL = 0.05
 """How near a factor between units must be."""
 MAX_FACTOR_ERROR = 0.2
@@ -62,34 +68,26 @@ class Comparison(NamedTuple):
     integral: Vector
     """Of the velocity, by the trapezoidal rule."""
     starts: Indices
-    """Where windows begin, without those that hold a jump."""
-    jumps: Indices
-    """After which samples the position jumps."""
+    """Where windows begin, without those that hold a break."""
+    breaks: Indices
+    """After which samples the position jumps, or the time has a gap."""
 
-    @property
-    def ends(self) -> Indices:
-        """Where windows end."""
-        return self.starts + WINDOW
+    def windows(self, delay: float = 0.0) -> tuple[Vector, Vector, Vector]:
+        """Return what changes over each window that lies within the log, so much later.
 
-    @property
-    def change(self) -> Vector:
-        """What the position changes by over each window."""
-        change: Vector = self.position[self.ends] - self.position[self.starts]
-        return change
-
-    def travel(self, delay: float = 0.0) -> Vector:
-        """Return the integral of the velocity over each window, so much later."""
-        first = np.interp(self.time[self.starts] + delay, self.time, self.integral)
-        last = np.interp(self.time[self.ends] + delay, self.time, self.integral)
-        travel: Vector = last - first
-        return travel
-
-    def gain(self, delay: float) -> Vector:
-        """Return what the velocity changes by over each window, so much later."""
-        first = np.interp(self.time[self.starts] + delay, self.time, self.velocity)
-        last = np.interp(self.time[self.ends] + delay, self.time, self.velocity)
-        gain: Vector = last - first
-        return gain
+        Returns:
+            The change of the position, and so much later the integral of the velocity and the
+            change of the velocity.
+        """
+        ends = self.starts + WINDOW
+        first, last = self.time[self.starts] + delay, self.time[ends] + delay
+        inside = (first >= self.time[0]) & (last <= self.time[-1])
+        change = (self.position[ends] - self.position[self.starts])[inside]
+        travel, gain = (
+            np.interp(last[inside], self.time, x) - np.interp(first[inside], self.time, x)
+            for x in (self.integral, self.velocity)
+        )
+        return change, travel, gain
 
 
 class RateFit(NamedTuple):
@@ -118,7 +116,7 @@ def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
         return
     for name, pair in pairs.items():
         fit, unit = fits[name], motions[name].unit
-        other = _followed_joint(name, pairs) if abs(fit.correlation) < UNRELATED else None
+        other = _followed_joint(name, pairs) if abs(fit.correlation) < FOLLOWS else None
         if other is not None:
             yield _fault(
                 log,
@@ -138,28 +136,29 @@ def _fault(log: JointLog, kind: FaultKind, name: str, text: str, is_fatal: bool 
 
 
 def _comparison(time: Vector, motion: JointMotion) -> Comparison | None:
-    """Return the channels of a joint where both are numbers and the time grows; None: too few."""
+    """Return the channels of a joint where the time grows; None: too few, or none moves."""
     q, v = motion.position, motion.velocity
-    if q is None or v is None:
+    if q is None or v is None or is_constant(q) or not np.abs(v).max() > ROUNDING:
         return None
-    is_number = np.isfinite(q) & np.isfinite(v) & np.isfinite(time)
-    latest = np.maximum.accumulate(np.where(is_number, time, -np.inf))
-    rows = is_number & (time > np.concatenate(([-np.inf], latest[:-1])))
+    rows = np.concatenate(([True], np.diff(np.maximum.accumulate(time)) > 0.0))
     if np.count_nonzero(rows) < 5 * WINDOW:
         return None
     t, q, v = time[rows], q[rows], v[rows]
     step = max(WINDOW, (len(t) - WINDOW) // MAX_WINDOWS)
     starts = np.arange(0, len(t) - WINDOW, step)
     jumps = jump_places(motion._replace(position=q), t)
-    starts = _without_jumps(starts, jumps, WINDOW)
+    gaps = np.flatnonzero(np.diff(t) > GAP_PERIODS * median_period(t))
+    breaks = np.concatenate((jumps, gaps))
+    starts = _without_breaks(starts, breaks, WINDOW)
     integral = np.concatenate(([0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))))
-    pair = Comparison(t, q, v, integral, starts, jumps)
-    return pair if np.any(pair.change) and np.any(pair.travel()) else None
+    pair = Comparison(t, q, v, integral, starts, breaks)
+    change, travel, _ = pair.windows()
+    return pair if change.size and np.any(change) and np.any(travel) else None
 
 
-def _without_jumps(starts: Indices, jumps: Indices, length: int) -> Indices:
-    """Return where those windows of a length begin that hold no jump."""
-    kept: Indices = starts[~np.isin(starts, (jumps[:, None] - np.arange(length)).ravel())]
+def _without_breaks(starts: Indices, breaks: Indices, length: int) -> Indices:
+    """Return where those windows of a length begin that hold no break."""
+    kept: Indices = starts[~np.isin(starts, (breaks[:, None] - np.arange(length)).ravel())]
     return kept
 
 
@@ -169,42 +168,63 @@ def _correlation(first: Vector, second: Vector) -> float:
 
 
 def fit_rate(pair: Comparison) -> RateFit:
-    r"""Fit $\Delta q = c \int v(t + d)\,dt$ to all windows, by Gauss and Newton.
+    r"""Fit $\Delta q = c \int v(t + d)\,dt$ to all windows but outliers, by Gauss and Newton.
 
     A delay is looked for on a grid where the velocity as it is does not fit.
     """
-    change = pair.change
-    delay = 0.0
-    correlation = _correlation(change, pair.travel())
-    if abs(correlation) < FOLLOWS:
+    delay, deviation = 0.0, math.inf
+    fit = _robust_fit(pair, delay)
+    if abs(fit.correlation) < FOLLOWS:
         spacing = max(WINDOW * median_period(pair.time) / 2.0, LONGEST_DELAY / 100.0)
         grid = np.arange(-LONGEST_DELAY, LONGEST_DELAY + spacing, spacing)
-        sizes = [abs(_correlation(change, pair.travel(d))) for d in grid]
+        sizes = [abs(_correlation(*pair.windows(d)[:2])) for d in grid]
         delay = float(grid[first_largest(sizes)])
-    deviation = math.inf
     for _ in range(4):
-        travel, gain = pair.travel(delay), pair.gain(delay)
+        change, travel, gain = pair.windows(delay)
+        fit = _robust_fit(pair, delay)
+        change, travel, gain = (x[fit.inliers] for x in (change, travel, gain))
         size = float(travel @ travel)
-        factor = float(change @ travel) / size
-        residual = change - factor * travel
-        # what the factor does not do; nothing, where the velocity is constant or grows
-        # exponentially
-        own = gain - float(gain @ travel) / size * travel
-        share = float(own @ own) / size
-        if not (factor and share > MIN_GAIN**2 and own @ own > 0.01 * (gain @ gain)):
-            delay, deviation = 0.0, math.inf
-            break
-        shift = float(own @ residual) / float(own @ own)
-        residual -= shift * own
-        deviation = math.sqrt(float(residual @ residual) / len(change) / float(own @ own))
-        delay += shift / factor
-        deviation /= abs(factor)
+        # what no factor does; nothing, where the velocity is constant or grows exponentially
+        own = gain - float(gain @ travel) / size * travel if size else gain
+        own_size = float(own @ own)
+        if not (fit.factor and own_size > max(MIN_GAIN**2 * size, 0.01 * float(gain @ gain))):
+            return _robust_fit(pair, 0.0).with_delay(0.0, math.inf)
+        residual = change - fit.factor * travel
+        shift = float(own @ residual) / own_size
+        residual = residual - shift * own
+        deviation = math.sqrt(float(residual @ residual) / len(change) / own_size) / abs(fit.factor)
+        delay += shift / fit.factor
         if abs(delay) > LONGEST_DELAY:
-            delay, deviation = 0.0, math.inf
+            return _robust_fit(pair, 0.0).with_delay(0.0, math.inf)
+    return _robust_fit(pair, delay).with_delay(delay, deviation)
+
+
+class _Factor(NamedTuple):
+    """By which factor a velocity is the rate of a position, at one delay."""
+
+    factor: float
+    correlation: float
+    inliers: Flags
+
+    def with_delay(self, delay: float, deviation: float) -> RateFit:
+        return RateFit(self.factor, delay, deviation, self.correlation)
+
+
+def _robust_fit(pair: Comparison, delay: float) -> _Factor:
+    """Fit the factor to windows whose residuals are no outliers; of those with motion half stay."""
+    change, travel, _ = pair.windows(delay)
+    inliers = np.ones(len(change), dtype=np.bool_)
+    sizes = np.maximum(*(np.abs(x) / np.abs(x).max(initial=ROUNDING) for x in (change, travel)))
+    moving = sizes > MIN_MOTION
+    factor = 0.0
+    for _ in range(3):
+        size = float(travel[inliers] @ travel[inliers])
+        if not size:
             break
-    travel = pair.travel(delay)
-    factor = float(change @ travel) / float(travel @ travel)
-    return RateFit(factor, delay, deviation, _correlation(change, travel))
+        factor = float(change[inliers] @ travel[inliers]) / size
+        residual = np.abs(change - factor * travel)
+        inliers = residual <= TRIMMED * float(np.median(residual[moving]))
+    return _Factor(factor, _correlation(change[inliers], travel[inliers]), inliers)
 
 
 def _time_unit(
@@ -228,21 +248,21 @@ def _time_unit(
 
 
 DEGREES = 180.0 / math.pi
-UNIT_FACTORS = {
+UNIT_FACTORS: Mapping[str, tuple[tuple[float, str, str], ...]] = {
     "rad": (
-        (DEGREES, 'Is the position in degrees? Then say position_unit = "deg".'),
-        (1.0 / DEGREES, 'Is the velocity in deg/s? Then say velocity_unit = "deg/s".'),
-        (math.pi / 30.0, 'Is the velocity in rpm? Then say velocity_unit = "rpm".'),
-        (2.0 * math.pi, 'Is the velocity in turns a second? Then say velocity_unit = "rev/s".'),
-        (6.0, 'Is the position in degrees and the velocity in rpm? Then say position_unit = "deg" '
-         'and velocity_unit = "rpm".'),
+        (DEGREES, "position", 'Is it in degrees? Then say position_unit = "deg".'),
+        (1.0 / DEGREES, "velocity", 'Is it in deg/s? Then say velocity_unit = "deg/s".'),
+        (math.pi / 30.0, "velocity", 'Is it in rpm? Then say velocity_unit = "rpm".'),
+        (2.0 * math.pi, "velocity", 'Is it in turns a second? Then say velocity_unit = "rev/s".'),
+        (6.0, "position", 'Is it in degrees, and the velocity in rpm? Then say position_unit = '
+         '"deg" and velocity_unit = "rpm".'),
     ),
     "m": (
-        (1e3, 'Is the position in millimetres? Then say position_unit = "mm".'),
-        (1e-3, 'Is the velocity in mm/s? Then say velocity_unit = "mm/s".'),
+        (1e3, "position", 'Is it in millimetres? Then say position_unit = "mm".'),
+        (1e-3, "velocity", 'Is it in mm/s? Then say velocity_unit = "mm/s".'),
     ),
 }  # fmt: skip
-"""What it may mean that the rate of a position is so many times its velocity."""
+"""What it may mean that the rate of a position is so many times its velocity: of which channel."""
 OTHER_FACTOR = (
     "Is one of both on the motor's side of a gear, or in another unit? Say so by position_unit or "
     "velocity_unit."
@@ -260,11 +280,17 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
             "sign turns both.",
         )
     size = abs(fit.factor)
-    near = (text for one, text in UNIT_FACTORS[unit] if abs(size / one - 1.0) < FACTOR_RTOL)
-    question = next(near, OTHER_FACTOR if abs(size - 1.0) > MAX_FACTOR_ERROR else "")
-    if question:
-        text = f"times {size:.4g} is the rate of position.{name}. {question}"
-        yield _fault(log, "unit", name, text)
+    meaning = min(UNIT_FACTORS[unit], key=lambda m: abs(size / m[0] - 1.0))
+    if abs(size / meaning[0] - 1.0) > FACTOR_RTOL:
+        meaning = (size, "velocity", OTHER_FACTOR)
+    if abs(size - 1.0) > MAX_FACTOR_ERROR:
+        _, quantity, question = meaning
+        channel = f"{quantity}.{name}"
+        if quantity == "velocity":
+            text = f"it is {1.0 / size:.4g} times the rate of position.{name}."
+        else:
+            text = f"its rate is {size:.4g} times velocity.{name}."
+        yield LogFault("unit", channel, float(log.time[0]), f"{channel}: {text} {question}", True)
     period = median_period(log.time)
     if abs(fit.delay) > max(period, 4.0 * fit.delay_deviation):
         word = "later" if fit.delay > 0.0 else "earlier"
@@ -279,19 +305,20 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
 
 def _followed_joint(name: str, pairs: Mapping[str, Comparison]) -> str | None:
     """Return another joint whose position a velocity is the rate of."""
-    travel = pairs[name].travel()
+    own = pairs[name]
     for other, pair in pairs.items():
-        is_alike = other != name and np.array_equal(pair.starts, pairs[name].starts)
-        if is_alike and abs(_correlation(pair.change, travel)) >= FOLLOWS:
-            return other
+        if other != name and np.array_equal(pair.time, own.time):
+            mixed = own._replace(position=pair.position)
+            if abs(_robust_fit(mixed, 0.0).correlation) >= FOLLOWS_OTHER:
+                return other
     return None
 
 
 def _disagreements(name: str, unit: str, pair: Comparison, fit: RateFit) -> Iterator[LogFault]:
     """Yield where a velocity that is the rate of its position is so no more."""
     n = len(pair.time)
-    # jumps are told by themselves
-    windows = _without_jumps(np.arange(0, n - LONG_WINDOW, LONG_WINDOW), pair.jumps, LONG_WINDOW)
+    # jumps and gaps are told by themselves
+    windows = _without_breaks(np.arange(0, n - LONG_WINDOW, LONG_WINDOW), pair.breaks, LONG_WINDOW)
     if not windows.size:
         return
     usual = float(np.median(_difference(pair, fit, windows, windows + LONG_WINDOW)))
@@ -309,6 +336,10 @@ def _disagreements(name: str, unit: str, pair: Comparison, fit: RateFit) -> Iter
         ("disagreement", "position", "and velocity part", windows, windows + LONG_WINDOW),
     )
     for kind, channel, text, begins, ends in spans_by_kind:
+        within = (pair.time[begins] + fit.delay >= pair.time[0]) & (
+            pair.time[ends] + fit.delay <= pair.time[-1]
+        )
+        begins, ends = begins[within], ends[within]
         difference = _difference(pair, fit, begins, ends)
         outside = difference > least + 2.0 * (wiggle[ends] - wiggle[begins])
         spans = list(zip(pair.time[begins[outside]], pair.time[ends[outside]], strict=True))
