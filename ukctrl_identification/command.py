@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,21 @@ from ukctrl.cli.terminal.lines import (
     table_lines,
     verdict_lines,
 )
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports import html_page
 from ukctrl.robot import Robot
+from ukctrl.simulation.result.atomic_files import output_folder
 from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
 from ukctrl_identification.identification_verdicts import verdicts
 from ukctrl_identification.identified_files import write_identified
+from ukctrl_identification.identified_json import FILE, write_identified_json
+from ukctrl_identification.identified_spread import parameter_names
 from ukctrl_identification.identify import Identification
 from ukctrl_identification.identify import identify as identified
 from ukctrl_identification.joint_log import JointLog
+from ukctrl_identification.log_fault import LogFault
 from ukctrl_identification.log_faults import log_faults
 from ukctrl_identification.log_settings import LogSettings, log_settings, settings_file
 from ukctrl_identification.read_log import read_logs
@@ -94,11 +98,25 @@ def _checked(
     """
     read = read_logs(robot, files, settings) if files else []
     for log in read:
-        for fault in log_faults(robot, log):
+        faults = log_faults(robot, log)
+        for fault in faults:
             if fault.is_fatal:
                 raise InputError(f"{log.source}: {fault.message}")
-            told.append(Verdict("note", "log", f"{log.source}: {fault.message}"))
+        name = Path(log.source).name
+        told += (Verdict("note", "log", f"{name}: {text}") for text in _gathered(faults))
     return read
+
+
+def _gathered(faults: Sequence[LogFault]) -> list[str]:
+    """Return what is worth knowing of a log, the same of several channels in one line."""
+    by_kind: dict[str, list[LogFault]] = {}
+    for fault in faults:
+        by_kind.setdefault(fault.kind, []).append(fault)
+    lines = []
+    for first, *more in by_kind.values():
+        others = f" Likewise {len(more)} other channels." if more else ""
+        lines.append(f"{first.message}{others}")
+    return lines
 
 
 def write_result(
@@ -106,34 +124,55 @@ def write_result(
 ) -> dict[str, str]:
     """Write the robot's files, the data and the page; return what each is."""
     files = write_identified(found.robot, reference, found.dynamics, folder)
+    with output_folder("the identification", folder):
+        write_identified_json(
+            folder / FILE, found.robot, found.dynamics, _file_covariance(found),
+            to_dict(found, said),
+        )  # fmt: skip
     text, figures = page(found, said)
-    data = json.dumps(to_dict(found, said), indent=1, allow_nan=False)
-    texts = {"identified.json": f"{data}\n", "report.html": text}
-    html_page.write_page("the identification", folder, texts, figures, CAPTIONS)
+    html_page.write_page("the identification", folder, {"report.html": text}, figures, CAPTIONS)
     return files
 
 
+def _file_covariance(found: Identification) -> Matrix:
+    """Return the covariance of what the robot's files say, in their order."""
+    robot, own = found.robot, dict[tuple[str, str], int]()
+    joints = {block.joint: block for block in robot.blocks}
+    for k, one in enumerate(found.regression.parameters):
+        if k >= found.regression.inertial:
+            own[one.owner, one.symbol] = k
+            continue
+        block = joints[k // 10 + 1]
+        own[(block.dofs[0], "armature") if block.rotor and one.symbol == "Izz" else
+            (block.name, one.symbol)] = k  # fmt: skip
+    # of friction's asymmetry nothing was fitted: a sensor's offset would look like it
+    at = [own.get(name, -1) for name in parameter_names(found.dynamics)]
+    known = np.array(at) >= 0
+    covariance: Matrix = np.zeros((len(at), len(at)))
+    covariance[np.ix_(known, known)] = found.consistent.covariance[
+        np.ix_(*[[k for k in at if k >= 0]] * 2)
+    ]
+    return covariance
+
+
 def to_dict(found: Identification, said: Sequence[Verdict]) -> dict[str, Any]:
-    """Return all numbers, as JSON has them."""
+    """Return what is told beside the robot's parameters, as JSON has it."""
     model = found.regression.model_values()
-    deviations = np.sqrt(np.diag(found.consistent.covariance))
     base = zip(
         found.formulas, found.base.independent, found.fit.values, found.fit.deviations,
         found.base.values(model), strict=True,
     )  # fmt: skip
+    offsets = {
+        one.owner: float(value)
+        for one, value in zip(found.regression.parameters, found.consistent.values, strict=True)
+        if one.symbol == "offset"
+    }
     return {
         "robot": found.robot.name,
         "logs": list(found.sources),
         "verdicts": [verdict._asdict() for verdict in said],
         "cutoff": found.cutoff if np.isfinite(found.cutoff) else None,
         "samples": {"fitted": found.samples[0], "held_out": found.samples[1]},
-        "parameters": [
-            {"owner": one.owner, "symbol": one.symbol, "unit": one.unit, "value": float(value),
-             "deviation": float(deviation), "model": float(before)}
-            for one, value, deviation, before in zip(
-                found.regression.parameters, found.consistent.values, deviations, model, strict=True)
-        ],
-        "covariance": found.consistent.covariance.tolist(),
         "base_parameters": [
             {"formula": formula, "unit": found.regression.parameters[k].unit, "value": float(value),
              "deviation": float(deviation) if np.isfinite(deviation) else None,
@@ -150,8 +189,7 @@ def to_dict(found: Identification, said: Sequence[Verdict]) -> dict[str, Any]:
         },
         "training": {"rms": _by_joint(found, found.training.rms)},
         "noise": _by_joint(found, found.fit.noise),
-        "velocity_scale": dict(zip(found.robot.dofs, map(float, found.regression.velocity_scale),
-                                   strict=True)),
+        "sensor_offsets": offsets,
     }  # fmt: skip
 
 

@@ -74,15 +74,15 @@ def verdicts(found: Identification) -> list[Verdict]:
             f"{number(found.consistent.misfit)} noise variances, where {count} parameters may cost about "
             f"{count}. The robot's files have bodies; least squares alone is in identified.json.",
         ))  # fmt: skip
-    errors = found.open_loop
-    if np.isfinite(errors).all():
-        last = errors[-1]
-        at = int(np.argmax(last))
+    if np.isfinite(found.open_loop).all():
+        at = int(np.argmax(found.open_loop[-1]))
+        name, unit = found.robot.dofs[at], found.robot.dof_units[at].removesuffix("/s")
+        short, *_, long = found.open_loop[:, at]
         result.append(Verdict(
             "note", "left to itself",
-            f"driven by the logged efforts alone, it is off by at most {number(errors[0].max())} after "
-            f"{WINDOWS[0]:g} s and {number(last[at])} {found.robot.dof_units[at][:-2]} after "
-            f"{WINDOWS[-1]:g} s ('{found.robot.dofs[at]}').",
+            f"driven by the logged efforts alone, '{name}' is off by {number(short)} {unit} rms after "
+            f"{WINDOWS[0]:g} s and by {number(long)} {unit} after {WINDOWS[-1]:g} s, the most of all "
+            "joints then.",
         ))  # fmt: skip
     return result
 
