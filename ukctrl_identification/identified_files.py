@@ -93,6 +93,8 @@ def write_identified(
     """
     card = _card(robot, reference)
     refuse_misfit(robot, dynamics)
+    if robot.path is None:  # it was changed after it was loaded, and its files say other numbers
+        dynamics = dynamics_of(with_dynamics(robot, dynamics))
     enabled = None if card.mjcf is None else card.mjcf.enabled
     losses = joint_losses(robot, card.spec, enabled, changed_friction(robot, dynamics))
     numbers = _changed_numbers(robot, dynamics, losses)
@@ -121,9 +123,12 @@ def _card(robot: Robot, reference: AnyPath | Mapping[str, Any]) -> RobotCard:
     Raises:
         InputError: It is made of what has no inertial parameters that a file could take.
     """
-    use, override = name_and_override(
-        reference if isinstance(reference, Mapping) else os.fspath(reference)
-    )
+    use: AnyPath
+    override: dict[str, Any] = {}
+    if isinstance(reference, Mapping):
+        use, override = name_and_override(reference)
+    else:
+        use = reference
     path = catalog.find("robots", use)
     override = override or dict(robot.override)
     if path.suffix == ".toml":
