@@ -45,7 +45,7 @@ from ukctrl_identification.robot_dynamics import (
 )
 from ukctrl_identification.urdf_dynamics import urdf_files
 
-HEAD = "# Written by ukctrl"
+HEAD = "# Identified by ukctrl"
 """How the files of ``robot.toml`` begin that may be replaced."""
 LOSSES = ("joint_damper", "dry_friction")
 """Kinds of ``[[force]]`` that friction replaces."""
@@ -93,13 +93,15 @@ def write_identified(
     """
     card = _card(robot, reference)
     refuse_misfit(robot, dynamics)
+    if robot.path is None:  # it was changed after it was loaded, and its files say other numbers
+        dynamics = dynamics_of(with_dynamics(robot, dynamics))
     enabled = None if card.mjcf is None else card.mjcf.enabled
     losses = joint_losses(robot, card.spec, enabled, changed_friction(robot, dynamics))
     numbers = _changed_numbers(robot, dynamics, losses)
     _refuse_impossible(numbers.bodies)
     model = _model_files(robot, card, numbers)
     table = _robot_table(robot, card, dynamics, losses, model.models)
-    text = f"{HEAD}: robot '{robot.name}' as identified.\n\n{toml_text(table)}"
+    text = f"{HEAD}: robot '{robot.name}' with numbers from its logs.\n\n{toml_text(table)}"
     files = {**model.files, "robot.toml": text.encode()}
     with tempfile.TemporaryDirectory() as temporary:
         _write(files, Path(temporary))
@@ -121,15 +123,19 @@ def _card(robot: Robot, reference: AnyPath | Mapping[str, Any]) -> RobotCard:
     Raises:
         InputError: It is made of what has no inertial parameters that a file could take.
     """
-    use, override = name_and_override(
-        reference if isinstance(reference, Mapping) else os.fspath(reference)
-    )
+    use: AnyPath
+    override: dict[str, Any] = {}
+    if isinstance(reference, Mapping):
+        use, override = name_and_override(reference)
+    else:
+        use = reference
     path = catalog.find("robots", use)
     override = override or dict(robot.override)
     if path.suffix == ".toml":
-        table = merged(read_toml(path), override)
+        laid = merged(read_toml(path), override)
     else:
-        table = {"title": robot.title or robot.name, "model": str(path.resolve()), **override}
+        laid = {"title": robot.title or robot.name, "model": str(path.resolve()), **override}
+    table: dict[str, Any] = to_plain_data(laid, "robot.toml")
     kind = next((f"[{key}]" for key in catalog.PLANT_KEYS if key in table), "nothing")
     models = robot.shape_sources.models
     if kind in ("[model]", "[part]") and models and models[0].path is not None:
@@ -211,8 +217,7 @@ def _robot_table(
     motors = _motor_inertias(robot, card.spec, dynamics)
     if motors:
         table["elastic"] = {**table["elastic"], "motor_inertia": motors}
-    plain: dict[str, Any] = to_plain_data(table, "robot.toml")
-    return plain
+    return table
 
 
 def _motor_inertias(

@@ -36,6 +36,9 @@ SLICES = 100
 of the last."""
 LEAST_ANGLE = 1e-9
 """Of a slice; where none that is larger is consistent, a step leads nowhere [rad]."""
+LEAST_MOVE = 1e-3
+"""Deviations that some parameter of a draw is off by at least: else the fit has no room around it.
+"""
 
 
 def parameter_names(dynamics: IdentifiedDynamics) -> list[tuple[str, str]]:
@@ -110,6 +113,13 @@ def draw_dynamics(
             "robots to be drawn around it; fit it so."
         )
     step = _consistent_step(centre, root, at[moved], rng)
+    deviations = np.linalg.norm(root, axis=1)
+    if (deviations > 0.0).any() and (np.abs(step) <= LEAST_MOVE * deviations).all():
+        raise InputError(
+            "no body in reach of the covariance is physically consistent but those of the fit, "
+            "which are points or rods; fit it nearer to bodies that have an extent, such as those "
+            "of the model file."
+        )
     names = [name for _, name in parameter_names(mean)]
     lowest = np.where(np.isin(names, NOT_NEGATIVE), 0.0, -np.inf)
     return with_parameters(mean, np.maximum(centre + step, lowest))

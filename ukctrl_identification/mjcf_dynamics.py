@@ -40,6 +40,8 @@ NEARLY_PARALLEL = 1e-4
 def mjcf_files(file: MjcfFile, present: dict[str, Vector], dynamics: ModelDynamics) -> ModelFiles:
     """Return the files of a robot made of an MJCF file, whose elements are changed.
 
+    What ``gravcomp`` carries and a fluid drags goes by the new masses, as MuJoCo has it.
+
     Args:
         file: The file.
         present: Today's bodies, for where the file lets none keep its own.

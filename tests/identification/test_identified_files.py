@@ -149,7 +149,7 @@ ARM = f"""<?xml version="1.0"?>
     <origin xyz="0 0 0.2" rpy="0.1 0.2 0.3"/></joint>
   <joint name="glue" type="fixed"><parent link="plate"/><child link="camera"/></joint>
   <joint name="slide" type="prismatic"><parent link="plate"/><child link="lower"/>
-    <origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>
+    <origin xyz="0.3 0 0"/><axis xyz="0 0 1"/><mimic joint="shoulder-1" multiplier="0.5"/>
     <limit lower="-1" upper="1" effort="5" velocity="3"/></joint>
   <transmission name="t"><joint name="slide"/><actuator name="m">
     <drake:rotor_inertia value="0.01"/><drake:gear_ratio value="10"/></actuator></transmission>
@@ -346,12 +346,20 @@ def test_friction_of_one_freedom_of_a_free_body_is_a_force(tmp_path):
     assert_same_friction(given, came)
 
 
+def test_a_robot_that_was_changed_after_it_was_loaded_is_written_whole(tmp_path, rng):
+    source = Robot.load("two_link").perturbed(robot.Perturbation(mass_scale=2.0, damping=0.3))
+    given = {"elbow": JointFriction(0.1, 0.2)}
+    came = written(source, "two_link", NOTHING._replace(friction=given), tmp_path)
+    assert_same_dynamics(source, NOTHING, came, rng)
+    assert friction_of(came) == {"shoulder": JointFriction(viscous=0.3), **given}
+
+
 def test_a_folder_is_identified_again_in_its_place(tmp_path, rng):
     source = Robot.load("ur5")
     folder = tmp_path / "identified"
     for _ in range(2):
         dynamics = random_dynamics(source, rng)
-        reference = folder if folder.exists() else "ur5"
+        reference = folder if folder.exists() else "ur5"  # a path, and a name
         write_identified(source, reference, dynamics, folder)
         source = Robot.load(folder)
         assert_same_dynamics(source, dynamics, source, rng)

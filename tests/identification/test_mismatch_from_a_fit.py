@@ -154,6 +154,16 @@ def test_a_body_that_cannot_be_is_refused_only_where_it_is_drawn(rng):
         draw_dynamics(mean, C, rng)
 
 
+def test_a_fit_without_room_around_it_is_refused(rng):
+    """Points of mass, none of which is known to stay one."""
+    point = np.array([1.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.01])
+    mean = IdentifiedDynamics({f"j{i}": point for i in range(7)}, {}, {})
+    with pytest.raises(InputError, match="no body in reach of the covariance is physically"):
+        draw_dynamics(mean, np.diag(np.full(70, 1e-4)), rng)
+    still = draw_dynamics(mean, np.zeros((70, 70)), rng)
+    np.testing.assert_array_equal(still.bodies["j6"], point)
+
+
 # Files and scenarios
 
 
