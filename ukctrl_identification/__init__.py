@@ -1,10 +1,21 @@
 """From logs of a real robot to a model that one may believe, as a package beside ``ukctrl``.
 
-It stands on all of ``ukctrl``, which has its command in ``cli/identify``.
+It stands on all of ``ukctrl``, which has its command in ``cli/identify`` and draws robots from its
+files in ``simulation/effects/mismatch``.
 
-In order: ``joint_log`` (what sensors said), ``identified_dynamics`` (what becomes of it) and
-``robot_dynamics`` (that of a robot, read and replaced); ``model_files``, ``urdf_dynamics``,
-``mjcf_elements``, ``mjcf_dynamics``, ``joint_losses`` and ``identified_files`` (written into the
-files of a robot); ``identified_spread``, ``identified_json`` and ``drawn_robot`` (robots drawn from
-what a fit does not know).
+In order:
+
+1. What sensors said: ``joint_log``; ``log_settings``, ``log_table``, ``log_header``,
+   ``text_table``, ``array_tables``, ``bag_table``, ``log_columns`` and ``read_log`` (from files);
+   ``log_fault``, ``time_faults``, ``channel_faults``, ``velocity_faults``, ``effort_faults`` and
+   ``log_faults`` (what is wrong with them).
+2. What becomes of a robot: ``identified_dynamics``, ``robot_dynamics``, ``joint_losses``,
+   ``model_files``, ``urdf_dynamics``, ``mjcf_elements``, ``mjcf_dynamics`` and
+   ``identified_files`` (its files); ``identified_spread``, ``identified_json`` and
+   ``drawn_robot`` (what a fit does not know).
+3. From one to the other: ``measured_motion``, ``passive_motion``, ``regressor_kernels``,
+   ``regression`` (the equation that is linear in parameters), ``base_parameters``,
+   ``least_squares``, ``friction_scales``, ``consistent_parameters`` (bodies that exist),
+   ``validation`` and ``identify``.
+4. What is told: ``identification_verdicts``, ``identification_page``, and ``command``.
 """

@@ -50,7 +50,7 @@ class BaseParameters(NamedTuple):
         texts = []
         for k, row in zip(self.independent, self.map, strict=True):
             text = parameters[k].name
-            for j in np.flatnonzero(row):
+            for j in map(int, np.flatnonzero(row)):
                 if j != k:
                     sign = "-" if row[j] < 0.0 else "+"
                     size = abs(row[j])
@@ -81,7 +81,9 @@ def base_parameters(R: Matrix) -> BaseParameters:
             Q = np.column_stack([Q, rest / size])
             independent.append(k)
     kept = np.array(independent, dtype=np.int64)
-    factors = np.linalg.solve(Q.T @ R[:, kept], Q.T @ R) if independent else np.zeros((0, p))
+    factors: Matrix = np.zeros((len(kept), p))
+    if independent:
+        factors[:] = np.linalg.solve(Q.T @ R[:, kept], Q.T @ R)
     scale = lengths[kept, None] / np.where(lengths > 0.0, lengths, 1.0)
     factors[np.abs(factors * scale) < NEGLIGIBLE] = 0.0
     factors[:, lengths <= DEPENDENT * lengths.max(initial=0.0)] = 0.0

@@ -6,10 +6,10 @@ $$ J = \begin{bmatrix} \tfrac12 \mathrm{tr}(I)\,1 - I & h \\ h^\top & m \end{bma
 
 is positive definite (Wensing, Kim & Slotine, "Linear matrix inequalities for physically-consistent
 inertial parameter identification", IEEE RA-L 3, 2018). With $J_0 = L L^\top$ the model's it is
-written as $J = L\, e^S L^\top$, ``S`` symmetric: every step is consistent, and $\lVert S\rVert_F$ is
-its distance from the model in the affine-invariant metric, which units and axes do not change (Lee &
-Park, "A geometric algorithm for robust multibody inertial parameter identification", IEEE RA-L 3,
-2018).
+written as $J = L\, e^S L^\top$, ``S`` symmetric: every step is consistent, and
+$\lVert S\rVert_F$ is its distance from the model in the affine-invariant metric, which units and
+axes do not change (Lee & Park, "A geometric algorithm for robust multibody inertial parameter
+identification", IEEE RA-L 3, 2018).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl_identification.base_parameters import BaseParameters
+from ukctrl_identification.identified_spread import pseudo_inertia
 from ukctrl_identification.least_squares import Fit
 from ukctrl_identification.regression import Regression
 
@@ -50,15 +51,6 @@ class ConsistentFit(NamedTuple):
     """By how much the residual's square exceeds that of the unconstrained fit, in noise squared:
     about the number of base parameters where model and log agree, far more where the log asks for
     what no body has."""
-
-
-def pseudo_inertia(parameters: Vector) -> Matrix:
-    """Return ``J`` of ten parameters of a body, shape ``(4, 4)``."""
-    m, x, y, z, xx, xy, yy, xz, yz, zz = parameters
-    half = 0.5 * (xx + yy + zz)
-    return np.array([
-        [half - xx, -xy, -xz, x], [-xy, half - yy, -yz, y], [-xz, -yz, half - zz, z], [x, y, z, m]
-    ])  # fmt: skip
 
 
 def body_parameters(J: Matrix) -> Vector:
@@ -116,7 +108,7 @@ def model_root(parameters: Vector) -> Matrix | None:
     """
     if not parameters[0] > 0.0:
         return None
-    J = pseudo_inertia(parameters)
+    [J] = pseudo_inertia(parameters[None])
     com = J[:3, 3] / J[3, 3]
     spread = J[:3, :3] - np.outer(com, com) * J[3, 3]  # about the centre of mass
     values, vectors = np.linalg.eigh(spread)

@@ -23,7 +23,7 @@ MAX_SAMPLES = 40_000
 def friction_scales(
     robot: Robot, motions: Sequence[FreeMotion], *, stribeck: bool = False
 ) -> tuple[Vector, Vector | None]:
-    """Return the velocity scale and the Stribeck velocity of each joint's friction, shape ``(nv,)``.
+    """Return velocity scale and Stribeck velocity of each joint's friction, shape ``(nv,)``.
 
     Those with which a joint's own equation leaves least; its equation holds alone, so that one
     joint's choice does not change another's.

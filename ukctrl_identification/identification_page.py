@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports import html_page
 from ukctrl.reports.plot import panels, style
-from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
+from ukctrl.reports.report_table import Mark, ReportTable, TableCell, TableColumn
 from ukctrl_identification.consistent_parameters import MODEL_DEVIATION
 from ukctrl_identification.identification_verdicts import UNSURE, unexplained
 from ukctrl_identification.identify import Identification
@@ -27,8 +27,8 @@ MAX_JOINTS = 12
 CAPTIONS = {
     "identify_efforts": (
         "Efforts of unseen motions",
-        "What was measured, filtered, and what the identified robot and the model as it was ask for "
-        "along the same motion. Nothing of it was used for the fit.",
+        "What was measured, filtered, and what the identified robot and the model as it was ask "
+        "for along the same motion. Nothing of it was used for the fit.",
     ),
     "identify_residuals": (
         "What is left",
@@ -37,8 +37,8 @@ CAPTIONS = {
     ),
     "identify_parameters": (
         "Base parameters",
-        "Each as identified beside its model's value, in standard deviations of the fit: how far the "
-        "log moves it, and so how much it tells.",
+        "Each as identified beside its model's value, in standard deviations of the fit: how far "
+        "the log moves it, and so how much it tells.",
     ),
 }
 
@@ -82,27 +82,27 @@ def joint_table(found: Identification) -> ReportTable:
         TableColumn("identified"), TableColumn("where fitted"), TableColumn("least squares"),
         TableColumn("unexplained"), TableColumn("correlation"),
     ]  # fmt: skip
-    rows = [
-        [
-            TableCell(name), TableCell(found.unit(k)), TableCell(number(found.before.rms[k])),
-            TableCell(number(found.validation.rms[k]), "best"),
-            TableCell(number(found.training.rms[k])), TableCell(number(found.unconstrained.rms[k])),
-            TableCell(f"{number(100.0 * share)} %"),
-            TableCell(f"{found.validation.correlation[k]:.2f}"),
-        ]
-        for k, (name, share) in enumerate(zip(found.rows, unexplained(found), strict=True))
-    ]  # fmt: skip
+    unseen, share = found.validation, unexplained(found)
+    rows = []
+    for k, name in enumerate(found.rows):
+        before, after, free = (unseen[which].rms[k] for which in ("model", "consistent", "fit"))
+        rows.append([
+            TableCell(name), TableCell(found.unit(k)), TableCell(number(before)),
+            TableCell(number(after), "best"), TableCell(number(found.training.rms[k])),
+            TableCell(number(free)), TableCell(f"{number(100.0 * share[k])} %"),
+            TableCell(f"{unseen['consistent'].correlation[k]:.2f}"),
+        ])  # fmt: skip
     return ReportTable.from_rows(columns, rows)
 
 
 def open_loop_table(found: Identification) -> ReportTable | None:
     """Return a line a joint: where the robot is when it is left to the logged efforts."""
-    if not np.isfinite(found.open_loop).all():
+    if not np.isfinite(found.open_loop["consistent"]).all():
         return None
     columns = [TableColumn("joint", "name"), TableColumn("unit", "unit")]
     columns += [TableColumn(f"after {window:g} s") for window in WINDOWS]
     rows = [
-        [name, unit.removesuffix("/s"), *map(number, found.open_loop[:, i])]
+        [name, unit.removesuffix("/s"), *map(number, found.open_loop["consistent"][:, i])]
         for i, (name, unit) in enumerate(zip(found.robot.dofs, found.robot.dof_units, strict=True))
     ]
     return ReportTable.from_rows(columns, rows)
@@ -140,7 +140,7 @@ def parameter_table(found: Identification) -> ReportTable:
     rows = []
     for at, k in enumerate(found.base.independent):
         value, deviation = found.fit.values[at], found.fit.deviations[at]
-        mark = "faint" if deviation > UNSURE * abs(value) else ""
+        mark: Mark = "faint" if deviation > UNSURE * abs(value) else ""
         rows.append([
             TableCell(found.formulas[at]), TableCell(found.regression.parameters[k].unit),
             TableCell(number(value), mark), TableCell(number(deviation), mark),
@@ -204,7 +204,7 @@ def _parameter_figure(found: Identification) -> Figure:
     with np.errstate(divide="ignore", invalid="ignore"):
         moved: Vector = (found.fit.values - model) / found.fit.deviations
     moved = np.nan_to_num(moved, posinf=0.0, neginf=0.0)
-    at: Array = np.arange(len(moved))
+    at = np.arange(len(moved), dtype=np.float64)
 
     def draw(axes: Axes, width: float) -> None:
         axes.axhspan(-2.0, 2.0, color="0.92", linewidth=0)

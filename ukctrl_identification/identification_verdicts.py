@@ -1,4 +1,4 @@
-"""What an identification is worth, in sentences: may it be believed, where not, what would tell more."""
+"""What an identification is worth: may it be believed, where not, what would tell more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.number_text import number
-from ukctrl.core.verdict import Verdict
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl_identification.identify import Identification
 from ukctrl_identification.validation import WINDOWS
 
@@ -25,15 +25,21 @@ MAX_NAMED = 4
 
 def unexplained(found: Identification) -> Vector:
     """Return the share of each joint's variance that is left on unseen motions, shape ``(k,)``."""
-    return found.validation.rms**2 / np.maximum(np.nanvar(found.measured, axis=0), 1e-300)
+    spread: Vector = np.nanvar(found.measured, axis=0)
+    return found.validation["consistent"].rms ** 2 / np.maximum(spread, 1e-300)
 
 
 def verdicts(found: Identification) -> list[Verdict]:
     """Return judgements, the first of which says what a user wants to know first."""
     share = unexplained(found)
-    seen, unseen, before = found.training.rms, found.validation.rms, found.before.rms
+    seen, (unseen, before) = (
+        found.training.rms,
+        (found.validation[which].rms for which in ("consistent", "model")),
+    )
     worst = int(np.argmax(share))
-    level = "good" if share.max() < GOOD_SHARE else "warning" if share.max() < FAIR_SHARE else "bad"
+    level: Level = (
+        "good" if share.max() < GOOD_SHARE else "warning" if share.max() < FAIR_SHARE else "bad"
+    )
     if (unseen > before).any():
         level = "bad"
     may = {"good": "may be believed", "warning": "may be believed in part"}.get(
@@ -42,28 +48,30 @@ def verdicts(found: Identification) -> list[Verdict]:
     result = [
         Verdict(
             level, "unseen motions",
-            f"the identified robot {may}: on {found.samples[1]} samples that it was not fitted to, it "
-            f"explains all but {number(100 * share.max())} % of the variance of each joint's effort "
-            f"(worst: '{found.rows[worst]}', off by {number(unseen[worst])} {found.unit(worst)} rms, "
-            f"the model as it was by {number(before[worst])}).",
+            f"the identified robot {may}: on {found.samples[1]} samples that it was not fitted to, "
+            f"it explains all but {number(100 * share.max())} % of the variance of each joint's "
+            f"effort (worst: '{found.rows[worst]}', off by {number(unseen[worst])} "
+            f"{found.unit(worst)} rms, the model as it was by {number(before[worst])}).",
         )
     ]  # fmt: skip
     more = [name for name, a, b in zip(found.rows, seen, unseen, strict=True) if b > OVERFIT * a]
     if more:
         result.append(Verdict(
             "warning", "overfitting",
-            f"{_named(more)}: what is left of unseen motions is more than {OVERFIT:g} times that of the "
-            "fit. Log a motion that tells more, or fit less.",
+            f"{_named(more)}: what is left of unseen motions is more than {OVERFIT:g} times that "
+            "of the fit. Log a motion that tells more, or fit less.",
         ))  # fmt: skip
     rough = [
-        n for n, c in zip(found.rows, found.validation.correlation, strict=True) if c > NOT_NOISE
+        n
+        for n, c in zip(found.rows, found.validation["consistent"].correlation, strict=True)
+        if c > NOT_NOISE
     ]
     if rough:
         result.append(Verdict(
             "note", "not only noise",
-            f"{_named(rough)}: neighbouring residuals agree, so that something is left that the model "
-            "does not have: other friction (--friction stribeck), cables, or springs. Deviations "
-            "count it as noise that lasts.",
+            f"{_named(rough)}: neighbouring residuals agree, so that something is left that the "
+            "model does not have: other friction (--friction stribeck), cables, or springs. "
+            "Deviations count it as noise that lasts.",
         ))  # fmt: skip
     result += _unknown(found)
     count = len(found.base.independent)
@@ -71,18 +79,19 @@ def verdicts(found: Identification) -> list[Verdict]:
         result.append(Verdict(
             "warning", "no body",
             f"the log asks for parameters that no bodies have: fitting it with bodies costs "
-            f"{number(found.consistent.misfit)} noise variances, where {count} parameters may cost about "
-            f"{count}. The robot's files have bodies; least squares alone is in identified.json.",
+            f"{number(found.consistent.misfit)} noise variances, where {count} parameters may cost "
+            f"about {count}. The robot's files have bodies; least squares alone is in "
+            "identified.json.",
         ))  # fmt: skip
-    if np.isfinite(found.open_loop).all():
-        at = int(np.argmax(found.open_loop[-1]))
+    if np.isfinite(found.open_loop["consistent"]).all():
+        at = int(np.argmax(found.open_loop["consistent"][-1]))
         name, unit = found.robot.dofs[at], found.robot.dof_units[at].removesuffix("/s")
-        short, *_, long = found.open_loop[:, at]
+        short, *_, long = found.open_loop["consistent"][:, at]
         result.append(Verdict(
             "note", "left to itself",
-            f"driven by the logged efforts alone, '{name}' is off by {number(short)} {unit} rms after "
-            f"{WINDOWS[0]:g} s and by {number(long)} {unit} after {WINDOWS[-1]:g} s, the most of all "
-            "joints then.",
+            f"driven by the logged efforts alone, '{name}' is off by {number(short)} {unit} rms "
+            f"after {WINDOWS[0]:g} s and by {number(long)} {unit} after {WINDOWS[-1]:g} s, the "
+            "most of all joints then.",
         ))  # fmt: skip
     return result
 
@@ -105,7 +114,8 @@ def _unknown(found: Identification) -> list[Verdict]:
         result.append(Verdict(
             "note", "hardly known",
             f"{len(unsure)} of {len(fit.values)} base parameters are known to no better than "
-            f"{100 * UNSURE:g} % of their value: {_named(names)}. That is no fault where they are small.",
+            f"{100 * UNSURE:g} % of their value: {_named(names)}. That is no fault where they are "
+            "small.",
         ))  # fmt: skip
     return result
 

@@ -68,22 +68,17 @@ class Identification(NamedTuple):
     """Velocities whose equations were used."""
     training: Residual
     """Of the consistent parameters, where they were fitted."""
-    unconstrained: Residual
-    """Of the base parameters by least squares alone, on what was held out."""
-    validation: Residual
-    """Of the consistent parameters, on what was held out."""
-    before: Residual
-    """Of the robot's model as it was, on what was held out."""
+    validation: dict[str, Residual]
+    """On what was held out: of ``consistent``, of ``fit``, and of the ``model`` as it was."""
     time: Vector
     """Of the filtered samples that were held out, shape ``(n,)`` [s]."""
     measured: Matrix
     """Their efforts, shape ``(n, k)``."""
     predicted: dict[str, Matrix]
-    """What ``fit``, ``consistent`` and ``model`` ask for there, shape ``(n, k)`` each."""
-    open_loop: Matrix
-    """Errors of the identified robot left to the logged efforts; see `open_loop_errors`."""
-    open_loop_before: Matrix
-    """The same of the model as it was."""
+    """What the same three ask for there, shape ``(n, k)`` each."""
+    open_loop: dict[str, Matrix]
+    """Errors of ``consistent`` and ``model`` left to the logged efforts; see
+    `open_loop_errors`."""
     cutoff: float
     """Of the filter [Hz]."""
     frequency: float
@@ -155,21 +150,38 @@ def identify(
     for one, value in zip(regression.parameters, consistent.values, strict=True):
         if one.symbol == "offset":
             offset[robot.dofs.index(one.owner)] = value
+    unseen_motion = [one.motion for one in held_out]
     return Identification(
-        robot, regression, base, base.formulas(regression.parameters),
-        excitation(fit.triangle[:, :-1]), fit, consistent, dynamics,
-        tuple(robot.dofs[row] for row in motions[0].rows),
-        residual_of(regression.residuals(motions, every, consistent.values), rate, frequency),
-        *(residual_of(unseen_by[which], rate, frequency) for which in values),
-        np.concatenate([one.motion.time[one.motion.low_pass.instants(len(one.motion.time))]
-                        for one in held_out]),
-        measured, {which: measured - e for which, e in unseen_by.items()},
-        open_loop_errors(with_dynamics(robot, dynamics), [one.motion for one in held_out], offset),
-        open_loop_errors(robot, [one.motion for one in held_out], np.zeros(robot.nv)),
-        cutoff, frequency,
-        (sum(len(one.motion.q) for one in motions), sum(len(one.motion.q) for one in held_out)),
-        tuple(log.source for log in (*logs, *validate)),
-    )  # fmt: skip
+        robot=robot,
+        regression=regression,
+        base=base,
+        formulas=base.formulas(regression.parameters),
+        excited=excitation(fit.triangle[:, :-1]),
+        fit=fit,
+        consistent=consistent,
+        dynamics=dynamics,
+        rows=tuple(robot.dofs[row] for row in motions[0].rows),
+        training=residual_of(
+            regression.residuals(motions, every, consistent.values), rate, frequency
+        ),
+        validation={which: residual_of(e, rate, frequency) for which, e in unseen_by.items()},
+        time=np.concatenate(
+            [one.time[one.low_pass.instants(len(one.time))] for one in unseen_motion]
+        ),
+        measured=measured,
+        predicted={which: measured - e for which, e in unseen_by.items()},
+        open_loop={
+            "consistent": open_loop_errors(with_dynamics(robot, dynamics), unseen_motion, offset),
+            "model": open_loop_errors(robot, unseen_motion, np.zeros(robot.nv)),
+        },
+        cutoff=cutoff,
+        frequency=frequency,
+        samples=(
+            sum(len(one.motion.q) for one in motions),
+            sum(len(one.time) for one in unseen_motion),
+        ),
+        sources=tuple(log.source for log in (*logs, *validate)),
+    )
 
 
 def _fit_of(
@@ -250,8 +262,8 @@ def structural_base(regression: Regression, motion: FreeMotion) -> BaseParameter
     n, nv = PROBES, robot.nv
     v, a = rng.normal(size=(2, n, nv))
     if motion.basis is None:
-        q = np.array([robot.random(rng) for _ in range(n)])
-        probe = Motion(np.arange(n) * 1.0, q, v, a, np.zeros((n, nv)))
+        q: Matrix = np.array([robot.random(rng) for _ in range(n)])
+        probe = Motion(np.arange(n, dtype=np.float64), q, v, a, np.zeros((n, nv)))
         equations = FreeMotion(probe, motion.rows, None, np.zeros((n, nv)))
     else:
         some = motion.part(slice(None, None, max(1, len(motion.motion.q) // n)))

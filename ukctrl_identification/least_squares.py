@@ -1,7 +1,7 @@
 r"""Fits of base parameters, and how sure they are.
 
-Noise of an equation is one number, $\sigma_i$, that its own residual tells. Filters and what a model
-does not know tie samples together, so that only every $\tau_i$-th counts. With $C$ the covariance,
+Noise of an equation is one number, $\sigma_i$, that its own residual tells. Filters and what a
+model does not know tie samples together, so that every $\tau_i$-th counts. With $C$ the covariance,
 
 $$ \hat\beta = C \sum_i \sigma_i^{-2} \tau_i^{-1} X_i^\top y_i, \qquad
    C^{-1} = \sum_i \sigma_i^{-2} \tau_i^{-1} X_i^\top X_i . $$
@@ -23,7 +23,7 @@ from ukctrl_identification.regression import Regression, Triangle, stacked
 ROUNDS = 5
 """How often weights and noise are made of the residuals of the fit before."""
 HUBER = 1.345
-"""Residuals beyond so many deviations pull with a constant force: 95 % efficiency on Gaussian noise."""
+"""Residuals beyond so many deviations pull with a constant force: 95 % efficiency if normal."""
 HUBER_ROUNDS = 20
 HUBER_RTOL = 1e-3
 """Of a deviation: where changes of parameters are less, weights have settled."""
@@ -121,7 +121,7 @@ def samples_per_independent(e: Matrix, least: float) -> Vector:
     wide = np.arange(len(times))[:, None] >= WINDOW * times
     wide[-1] = True
     at = np.argmax(wide, axis=0)
-    return np.maximum(times[at, np.arange(len(at))], least)
+    return np.asarray(np.maximum(times[at, np.arange(len(at))], least))
 
 
 def _solved(R: Matrix, prior: Vector) -> tuple[Vector, Matrix]:
@@ -209,8 +209,8 @@ def instrumental_fit(samples: Samples, instruments: Sequence[FreeMotion], start:
     with ``Z`` the columns along a motion that the noise of the sensors did not enter, such as the
     motion that was asked for: noise of positions is in ``X`` and biases least squares, but is
     independent of ``Z``. Columns that bend within the noise keep its square, such as Coulomb
-    friction near standstill (Janot, Vandanjon & Gautier, "A generic instrumental variable approach for
-    industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
+    friction near standstill (Janot, Vandanjon & Gautier, "A generic instrumental variable approach
+    for industrial robot identification", IEEE Trans. Control Syst. Technol. 22, 2014).
 
     Args:
         samples: The samples.

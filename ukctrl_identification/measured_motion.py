@@ -95,7 +95,8 @@ class Motion(NamedTuple):
 
     def part(self, where: slice) -> Motion:
         """Return some of the instants."""
-        return Motion(*(channel[where] for channel in self[:5]), self.low_pass)
+        time, q, v, a, effort, low_pass = self
+        return Motion(time[where], q[where], v[where], a[where], effort[where], low_pass)
 
 
 def motion_frequency(time: Vector, positions: Matrix) -> float:

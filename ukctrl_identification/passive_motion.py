@@ -80,7 +80,7 @@ def passive_stack(robot: Robot) -> Stack | None:
 
 def driven(robot: Robot) -> NDArray[np.bool_]:
     """Return which velocities motors push on, shape ``(nv,)``."""
-    return np.asarray(robot.actuation.acts_on).any(axis=1)
+    return np.array([bool(row.any()) for row in robot.actuation.acts_on])
 
 
 def independent_velocities(A: Matrix, preferred: Sequence[int]) -> tuple[Indices, Indices]:

@@ -48,8 +48,8 @@ class Parameter(NamedTuple):
     owner: str
     """Link of an inertial parameter, otherwise joint."""
     symbol: str
-    """One of `BODY_PARAMETERS`, or ``armature``, ``coulomb``, ``stribeck``, ``viscous``, ``offset``,
-    ``stiffness`` or ``damping``."""
+    """One of `BODY_PARAMETERS`, or ``armature``, ``coulomb``, ``stribeck``, ``viscous``,
+    ``offset``, ``stiffness`` or ``damping``."""
     unit: str
 
     @property
@@ -164,7 +164,7 @@ class Regression:
             of_row.append([
                 (k, one.symbol)
                 for k, one in enumerate(self.parameters[self.inertial :], self.inertial)
-                if one.owner == name or (one.owner == owner and one.symbol in ("stiffness", "damping"))
+                if one.owner == (owner if one.symbol in ("stiffness", "damping") else name)
             ])  # fmt: skip
         return of_row
 
@@ -246,7 +246,7 @@ class Regression:
     def _joint_term(
         self, row: int, parameter: Parameter, q: Matrix, v: Matrix, a: Matrix
     ) -> Vector | float:
-        """Return a joint's own column at samples ``q``, ``(n, nq)``, ``v`` and ``a``, ``(nv, n)``."""
+        """Return a joint's own column at ``q``, ``(n, nq)``, and ``v`` and ``a``, ``(nv, n)``."""
         match parameter.symbol:
             case "armature":
                 return np.asarray(a[row])
@@ -366,7 +366,7 @@ class Regression:
             for asked, measured in pairs:
                 for (_, columns, Z), (_, _, X), sigma in zip(asked, measured, noise, strict=True):
                     at = np.searchsorted(every, columns)
-                    cross[np.ix_(at, [*at, b])] += Z[:-1] @ X.T / sigma**2
+                    cross[np.ix_(at, np.append(at, b))] += Z[:-1] @ X.T / sigma**2
                     own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
         return cross, own
 
@@ -400,7 +400,7 @@ def joint_friction(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def known_force(robot: Robot, motion: Motion) -> Matrix:
-    """Return what a robot's forces do that are no parameters, such as springs, shape ``(n, nv)``."""
+    """Return the forces of a robot that are no parameters, such as springs, shape ``(n, nv)``."""
     fitted = (Dampers, Friction, ElasticJoints)
     terms = tuple(term for term in robot.forces.terms if not isinstance(term, fitted))
     if not terms:

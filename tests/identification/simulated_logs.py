@@ -48,7 +48,8 @@ def random_inertial(rng):
         "izz": (2, 2),
     }
     entries = " ".join(f'{name}="{float(inertia[at])!r}"' for name, at in names.items())
-    return f'<inertial><origin xyz="{text(com)}"/><mass value="{float(m)!r}"/><inertia {entries}/></inertial>'
+    mass = f'<mass value="{float(m)!r}"/>'
+    return f'<inertial><origin xyz="{text(com)}"/>{mass}<inertia {entries}/></inertial>'
 
 
 def text(values):

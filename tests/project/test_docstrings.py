@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "ukctrl", "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers"
+PACKAGES = (
+    "ukctrl", "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal",
+    "ukctrl_papers",
+)  # fmt: skip
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

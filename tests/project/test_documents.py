@@ -41,12 +41,18 @@ WRITTEN = re.compile(r"(?:first/)?([\w-]+?)(?:-\d)?\.(?:csv|json|nc|toml)")
 """A file that a command writes: its name stands in the code."""
 
 
+BESIDE = (
+    "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers",
+)  # fmt: skip
+
+
 @functools.cache
 def places() -> set[str]:
     """Return every file and folder of the project, also by the ends of its path."""
     tops = (
         *("benchmarks", "controllers", "docs", "robots", "scenarios", "tests", "ukctrl"),
-        *("ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers", "workspace", ".github"),
+        *BESIDE,
+        *("workspace", ".github"),
     )
     found = {path for path in ROOT.iterdir() if path.is_file()} | {ROOT / top for top in tops}
     for top in tops:
@@ -58,8 +64,7 @@ def places() -> set[str]:
 @functools.cache
 def scripts() -> list[Path]:
     """Return the files of the library and of the tests."""
-    beside = "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers"
-    tops = ("ukctrl", *beside, "tests")
+    tops = ("ukctrl", *BESIDE, "tests")
     return [path for top in tops for path in (ROOT / top).rglob("*.py")]
 
 

@@ -20,7 +20,10 @@ import pytest
 from tests.project import release_check
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ("ukctrl", "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal", "ukctrl_papers")
+LIBRARY = (
+    "ukctrl", "ukctrl_film", "ukctrl_identification", "ukctrl_laws", "ukctrl_optimal",
+    "ukctrl_papers",
+)  # fmt: skip
 CATALOGUE = {"robots": "*/robot.toml", "controllers": "*.toml", "scenarios": "*.toml"}
 
 

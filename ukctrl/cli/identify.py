@@ -23,7 +23,7 @@ Columns = Annotated[
     typer.Option(
         "--log",
         metavar="KEY=VALUE",
-        help="What is in the logs, such as position='q{n}' or effort='tau_{joint}'; again for more.",
+        help="What is in the logs, such as position='q{n}', effort='tau_{joint}'; again for more.",
         rich_help_panel="Logs",
     ),
 ]
@@ -32,7 +32,7 @@ Table = Annotated[
     typer.Option(
         "--log-file",
         metavar="FILE",
-        help="The same as a table [log] of a TOML file; absent: log.toml beside the robot.",
+        help="The same as a table [log] of a file; absent: log.toml beside the robot.",
         rich_help_panel="Logs",
     ),
 ]
