@@ -24,7 +24,9 @@ from ukctrl_identification.log_fault import (
 MIN_FLAT = 5
 """Samples that are equal at the largest value, for a channel to be saturated."""
 MAX_DRIFT = 0.05
-"""So far a velocity that is measured with an offset may go while the joint stands [rad or m]."""
+"""So far a velocity that is noise may go while the joint stands [rad or m]."""
+DRIFT_SHARE = 0.05
+"""And this part of the way of a constant velocity."""
 MIN_PEAK = 0.1
 """A flat peak below this part of the largest effort is none at a limit, but a motor let go."""
 SMOOTH_DROP = 20.0
@@ -81,7 +83,7 @@ def constant_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
         }
         still = [name for name, samples in channels.items() if is_constant(samples)]
         for name in still:
-            follows = _follows(log.time, motions[name]) if quantity != "effort" else None
+            follows = _follows(log.time, motions[name], quantity) if quantity != "effort" else None
             if follows or (follows is None and len(still) == len(channels)):
                 continue
             other = "velocity" if quantity == "position" else "position"
@@ -99,14 +101,23 @@ def constant_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
             )
 
 
-def _follows(time: Vector, motion: JointMotion) -> bool | None:
-    """Return whether a position changes as its velocity says; None where one was not measured."""
-    if motion.position is None or motion.velocity is None:
+def _follows(time: Vector, motion: JointMotion, quantity: str) -> bool | None:
+    """Return whether the one of position and velocity that is constant may be so.
+
+    None where the other was not measured, or is constant as well.
+    """
+    q, v = motion.position, motion.velocity
+    if q is None or v is None or (is_constant(q) and is_constant(v)):
+        return None
+    # a velocity may have an offset; then it says little of a joint that hardly moves
+    if quantity == "position":
+        v = v - v.mean()
+    elif np.ptp(q) < MAX_DRIFT:
         return None
     steps = np.clip(np.diff(time), 0.0, None)
-    travel = np.cumsum(0.5 * (motion.velocity[1:] + motion.velocity[:-1]) * steps)
-    difference = motion.position[1:] - motion.position[0] - travel
-    return not float(np.abs(difference).max()) > MAX_DRIFT
+    travel = np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)
+    drift = float(np.abs(q[1:] - q[0] - travel).max())
+    return drift <= max(MAX_DRIFT, DRIFT_SHARE * float(np.abs(travel).max()))
 
 
 def saturation_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:

@@ -35,6 +35,8 @@ MAX_WINDOWS = 4000
 """Windows that delay and factor are fitted to."""
 FOLLOWS = 0.9
 """Of a correlation above this something is said."""
+SMOOTH = 0.5
+"""Changes over windows that follow each other are alike to this correlation, if not noise."""
 FOLLOWS_OTHER = 0.98
 """With another joint's position more is asked for."""
 MIN_MOTION = 0.1
@@ -44,7 +46,9 @@ TRIMMED = 4.0
 FACTOR_RTOL = 0.05
 """How near a factor between units must be."""
 MAX_FACTOR_ERROR = 0.2
-"""A factor farther from one contradicts the position."""
+"""A factor farther from one is that of a velocity that is filtered, or has an offset."""
+OTHER_UNIT = 2.0
+"""A factor beyond is one of units."""
 LONGEST_DELAY = 0.25
 """Delays that are looked for [s]."""
 LONG_WINDOW = 50
@@ -116,7 +120,7 @@ def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
         return
     for name, pair in pairs.items():
         fit, unit = fits[name], motions[name].unit
-        other = _followed_joint(name, pairs) if abs(fit.correlation) < FOLLOWS else None
+        other = _followed_joint(name, pairs) if _is_unlike(pair) else None
         if other is not None:
             yield _fault(
                 log,
@@ -283,7 +287,7 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
     meaning = min(UNIT_FACTORS[unit], key=lambda m: abs(size / m[0] - 1.0))
     if abs(size / meaning[0] - 1.0) > FACTOR_RTOL:
         meaning = (size, "velocity", OTHER_FACTOR)
-    if abs(size - 1.0) > MAX_FACTOR_ERROR:
+    if max(size, 1.0 / size) > OTHER_UNIT:
         _, quantity, question = meaning
         channel = f"{quantity}.{name}"
         if quantity == "velocity":
@@ -303,13 +307,22 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
         )
 
 
+def _is_unlike(pair: Comparison) -> bool:
+    """Whether the velocity is not the rate of the position, which itself is more than noise."""
+    change, _, _ = pair.windows()
+    is_smooth = _correlation(change[1:], change[:-1]) > SMOOTH
+    return is_smooth and abs(_robust_fit(pair, 0.0).correlation) < FOLLOWS
+
+
 def _followed_joint(name: str, pairs: Mapping[str, Comparison]) -> str | None:
     """Return another joint whose position a velocity is the rate of."""
     own = pairs[name]
     for other, pair in pairs.items():
         if other != name and np.array_equal(pair.time, own.time):
             mixed = own._replace(position=pair.position)
-            if abs(_robust_fit(mixed, 0.0).correlation) >= FOLLOWS_OTHER:
+            fit = _robust_fit(mixed, 0.0)
+            is_rate = abs(abs(fit.factor) - 1.0) < MAX_FACTOR_ERROR
+            if is_rate and abs(fit.correlation) >= FOLLOWS_OTHER:
                 return other
     return None
 
@@ -341,7 +354,9 @@ def _disagreements(name: str, unit: str, pair: Comparison, fit: RateFit) -> Iter
         )
         begins, ends = begins[within], ends[within]
         difference = _difference(pair, fit, begins, ends)
-        outside = difference > least + 2.0 * (wiggle[ends] - wiggle[begins])
+        travel = np.abs(pair.integral[ends] - pair.integral[begins])
+        bound = least + 2.0 * (wiggle[ends] - wiggle[begins]) + MAX_FACTOR_ERROR * travel
+        outside = difference > bound
         spans = list(zip(pair.time[begins[outside]], pair.time[ends[outside]], strict=True))
         # a window around what was told already
         spans = [(b, e) for b, e in spans if all(e < first or b > last for first, last in told)]
