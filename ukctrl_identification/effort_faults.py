@@ -17,9 +17,9 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
-from ukctrl_identification.channel_faults import jump_places
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import JointMotion, LogFault, is_constant, median_period
+from ukctrl_identification.position_faults import jump_places
 
 STATES = 300
 """States at which model and log are compared."""
