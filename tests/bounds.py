@@ -34,7 +34,7 @@ TOOLS = ("hypothesis", "jsonschema", "psutil", "pytest", "pytest-xdist")
 """What runs the tests, of any version."""
 PACKAGES = (
     "core", "robot", "mechanics", "control", "simulation", "reports", "analysis", "studies",
-    "cli", "film", "laws", "optimal", "papers",
+    "cli", "film", "identification", "laws", "optimal", "papers",
 )  # fmt: skip
 FOLDERS = (*PACKAGES, "closed_loop", "conformance", "hostile", "truth", "twin")
 """Tests of the library; those of the project need its developers' tools."""

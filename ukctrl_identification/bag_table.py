@@ -85,11 +85,12 @@ def bag_table(path: Path, topic: str | None, by_log_time: bool) -> LogTable:
 def _messages_of_topic(path: Path, topic: str | None) -> list[RawMessage]:
     """Return the messages of the topic that is asked for, in the order of their recording."""
     try:
+        import mcap.reader  # noqa: F401
+        import rosbags.rosbag2  # noqa: F401
+    except ImportError as error:
+        raise missing_package_error(path, str(error.name).partition(".")[0], "logs") from None
+    try:
         messages = sorted(_read_messages(path), key=lambda message: message.log_time)
-    except InputError:
-        raise
-    except ModuleNotFoundError as error:
-        raise missing_package_error(path, str(error.name), "logs") from None
     # the libraries raise many kinds for a damaged file
     except Exception as error:
         raise InputError(

@@ -17,9 +17,9 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
-from ukctrl_identification.channel_faults import jump_places
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import JointMotion, LogFault, is_constant, median_period
+from ukctrl_identification.position_faults import jump_places
 
 STATES = 300
 """States at which model and log are compared."""
@@ -27,13 +27,19 @@ HALF_WINDOW = 0.03
 """Over so long before and after, a parabola is fitted to each position [s]."""
 MIN_HALF_SAMPLES = 5
 """At least so many samples of it."""
-MIN_RATIO = 10.0
+MIN_RATIO = 15.0
 """Of a factor whose size is so many of its standard deviations something is said."""
 SLIDING_SPEED = 0.02
 """Speed at which friction counts as sliding [rad/s or m/s]."""
+LEAST_SIGN = 0.3
+"""A negative factor below, or above its inverse, is of noise rather than of a sign."""
 LEAST_FACTOR = 0.05
 """A factor below, or above its inverse, is one of units, not of a model that is wrong."""
-CLEAR_FRICTION = 0.7
+MAX_MODEL_SHARE = 0.5
+"""Efforts that vary so much more than the model's are mostly friction."""
+MIN_REVERSED = 0.1
+"""Friction shows in a motion that goes each way for this part of the time."""
+CLEAR_FRICTION = 0.8
 """Correlation of efforts beyond the model's with the direction of motion that is friction."""
 RANK_RTOL = 1e-9
 """Singular values of passive rows below this part of the largest count as zero."""
@@ -58,8 +64,11 @@ def effort_faults(
     """Yield efforts whose sign or unit is against the model."""
     for name, factor in effort_factors(robot, log, motions).items():
         channel, at = f"effort.{name}", float(log.time[0])
-        is_known = abs(factor.value) > MIN_RATIO * factor.deviation
-        if (factor.value < 0.0) if is_known else factor.feeds_friction:
+        size = abs(factor.value)
+        is_known = size > MIN_RATIO * factor.deviation
+        is_milli = 0.5e-3 < size < 2e-3
+        is_turned = factor.value < 0.0 and (is_milli or LEAST_SIGN < size < 1.0 / LEAST_SIGN)
+        if is_turned if is_known else factor.feeds_friction:
             yield LogFault(
                 "sign",
                 channel,
@@ -69,10 +78,8 @@ def effort_faults(
                 "else turn it in the log.",
                 True,
             )
-        size = abs(factor.value)
         if not is_known or LEAST_FACTOR < size < 1.0 / LEAST_FACTOR:
             continue
-        is_milli = 0.5e-3 < size < 2e-3
         question = (
             'Is it in mN m? Then say effort_unit = "mN m".'
             if is_milli
@@ -92,7 +99,7 @@ def effort_factors(
     robot: Robot, log: JointLog, motions: Mapping[str, JointMotion]
 ) -> dict[str, EffortFactor]:
     """Return the factors of all efforts that the log and the model determine."""
-    measured = [name for name in robot.dofs if name in log.effort]
+    measured = [n for n in robot.dofs if n in log.effort and not is_constant(log.effort[n])]
     driven = [
         name for name, row in zip(robot.dofs, robot.actuation.acts_on, strict=True) if row.any()
     ]
@@ -110,22 +117,24 @@ def effort_factors(
     except UkctrlError:  # a state that the model does not have: other checks say why
         return {}
     factors = {}
+    # what each motor does to the motions of the robot: its effort, friction there, an offset
+    effects = [
+        [_acting(bases, place, values) for values in (effort, *_friction(states.v[:, place]), ones)]
+        for place, effort in zip(places, states.effort.T, strict=True)
+        for ones in (np.ones(len(effort)),)
+    ]
     for k, place in enumerate(places):
-        if robot.passive:
-            columns = [_acting(bases, p, states.effort[:, i]) for i, p in enumerate(places)]
-            columns += [_acting(bases, p, f) for p in places for f in _friction(states.v[:, p])]
-            column, target = columns.pop(k), np.concatenate(forces)
+        column, *others = effects[k]
+        target = np.concatenate(forces)
+        if robot.passive:  # closed chains hand all of it on to each other
+            others += [one for i, effect in enumerate(effects) if i != k for one in effect]
         else:
-            columns = [*_friction(states.v[:, place]), np.ones(len(states.time))]
-            column, target = states.effort[:, k], np.array([force[place] for force in forces])
-        factor = _factor(target, column, np.column_stack(columns))
-        is_joint = robot.structure.block_of(place).nv == 1 and not robot.passive
-        if factor is not None and is_joint:
-            along = np.tanh(states.v[:, place] / SLIDING_SPEED)
-            clear = [_correlation(sign * column - target, along) for sign in (-1.0, 1.0)]
-            factor = factor._replace(
-                feeds_friction=clear[0] > CLEAR_FRICTION and clear[1] < -CLEAR_FRICTION
-            )
+            rows = slice(place, None, robot.nv)
+            column, target, others = column[rows], target[rows], [one[rows] for one in others]
+        factor = _factor(target, column, np.column_stack(others))
+        if factor is not None and not robot.passive and robot.structure.block_of(place).nv == 1:
+            feeds = _feeds_friction(column, target, states.v[:, place])
+            factor = factor._replace(feeds_friction=feeds)
         if factor is not None:
             factors[measured[k]] = factor
     return factors
@@ -235,6 +244,16 @@ def _acting(bases: Sequence[Matrix], place: int, values: Vector) -> Vector:
 
 def _friction(speed: Vector) -> tuple[Vector, Vector]:
     return -speed, -np.tanh(speed / SLIDING_SPEED)
+
+
+def _feeds_friction(effort: Vector, model: Vector, speed: Vector) -> bool:
+    """Whether efforts beyond the model's drive the motion, as friction does with the other sign."""
+    along = np.tanh(speed / SLIDING_SPEED)
+    to_and_fro = min(np.mean(along > 0.5), np.mean(along < -0.5)) > MIN_REVERSED
+    if not to_and_fro or float(model.std()) > MAX_MODEL_SHARE * float(effort.std()):
+        return False
+    turned, straight = (_correlation(sign * effort - model, along) for sign in (-1.0, 1.0))
+    return turned > CLEAR_FRICTION and straight < -CLEAR_FRICTION
 
 
 def _correlation(first: Vector, second: Vector) -> float:

@@ -10,15 +10,13 @@ from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot
 from ukctrl_identification.channel_faults import (
     constant_faults,
-    jump_faults,
-    limit_faults,
     not_a_number_faults,
-    resolution_faults,
     saturation_faults,
 )
 from ukctrl_identification.effort_faults import effort_faults
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import LogFault, joint_motions
+from ukctrl_identification.position_faults import jump_faults, limit_faults, resolution_faults
 from ukctrl_identification.time_faults import time_faults
 from ukctrl_identification.velocity_faults import velocity_faults
 

@@ -1,105 +1,51 @@
-r"""Whether velocities are the rates of positions: unit, sign, joint, delay, and where they part.
-
-What a position changes by over a window of some samples is compared with the integral of the
-velocity over it, which noise and resolution disturb less than a difference quotient.
-"""
+"""Whether velocities are the rates of positions: unit, sign, joint, delay, and where they part."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Flags, Indices, Vector
-from ukctrl.core.tie_breaking import first_largest
-from ukctrl_identification.channel_faults import jump_places
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
-    GAP_PERIODS,
     ROUNDING,
     FaultKind,
     JointMotion,
     LogFault,
     counted,
-    is_constant,
     median_period,
     resolution,
     runs_of,
 )
+from ukctrl_identification.rate_fit import (
+    FOLLOWS,
+    Comparison,
+    RateFit,
+    compare,
+    correlation,
+    fit_factor,
+    fit_rate,
+    without_breaks,
+)
 
-WINDOW = 10
-"""Samples over which changes are compared."""
-MAX_WINDOWS = 4000
-"""Windows that delay and factor are fitted to."""
-FOLLOWS = 0.9
-"""Of a correlation above this something is said."""
+SMOOTH = 0.5
+"""Changes over windows that follow each other are alike to this correlation, if not noise."""
 FOLLOWS_OTHER = 0.98
 """With another joint's position more is asked for."""
-MIN_MOTION = 0.1
-"""Windows of less, of the largest, are a rest, whose residuals are those of no motion."""
-TRIMMED = 4.0
-"""Windows whose residual is so many times the median are outliers."""
 FACTOR_RTOL = 0.05
 """How near a factor between units must be."""
 MAX_FACTOR_ERROR = 0.2
-"""A factor farther from one contradicts the position."""
-LONGEST_DELAY = 0.25
-"""Delays that are looked for [s]."""
+"""A factor farther from one is that of a velocity that is filtered, or has an offset."""
+OTHER_UNIT = 2.0
+"""A factor beyond is one of units."""
 LONG_WINDOW = 50
 """Samples over which position and velocity must agree everywhere."""
-MIN_GAIN = 0.01
-"""A velocity whose changes over a window are a smaller part of its travel times a second says
-nothing of a delay [1/s]."""
 OUTLIER = 20.0
 """A difference that is so many times the usual one is told."""
 CLOCK_PERIODS = 10.0
 """By so many median periods stamps may be late, as those of a busy computer are."""
-
-
-class Comparison(NamedTuple):
-    """A position and a velocity that might be its rate, over the whole log."""
-
-    time: Vector
-    """Strictly growing."""
-    position: Vector
-    velocity: Vector
-    integral: Vector
-    """Of the velocity, by the trapezoidal rule."""
-    starts: Indices
-    """Where windows begin, without those that hold a break."""
-    breaks: Indices
-    """After which samples the position jumps, or the time has a gap."""
-
-    def windows(self, delay: float = 0.0) -> tuple[Vector, Vector, Vector]:
-        """Return what changes over each window that lies within the log, so much later.
-
-        Returns:
-            The change of the position, and so much later the integral of the velocity and the
-            change of the velocity.
-        """
-        ends = self.starts + WINDOW
-        first, last = self.time[self.starts] + delay, self.time[ends] + delay
-        inside = (first >= self.time[0]) & (last <= self.time[-1])
-        change = (self.position[ends] - self.position[self.starts])[inside]
-        travel, gain = (
-            np.interp(last[inside], self.time, x) - np.interp(first[inside], self.time, x)
-            for x in (self.integral, self.velocity)
-        )
-        return change, travel, gain
-
-
-class RateFit(NamedTuple):
-    """By which factor and how much later a velocity is the rate of a position."""
-
-    factor: float
-    """The rate of the position over the velocity."""
-    delay: float
-    """By how much the velocity is late [s]."""
-    delay_deviation: float
-    """Standard deviation of the delay [s]."""
-    correlation: float
 
 
 def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
@@ -107,7 +53,7 @@ def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
     pairs = {
         name: pair
         for name, motion in motions.items()
-        if (pair := _comparison(log.time, motion)) is not None
+        if (pair := compare(log.time, motion)) is not None
     }
     fits = {name: fit_rate(pair) for name, pair in pairs.items()}
     in_other_time = _time_unit(log, motions, fits)
@@ -116,7 +62,7 @@ def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
         return
     for name, pair in pairs.items():
         fit, unit = fits[name], motions[name].unit
-        other = _followed_joint(name, pairs) if abs(fit.correlation) < FOLLOWS else None
+        other = _followed_joint(name, pairs) if _is_unlike(pair) else None
         if other is not None:
             yield _fault(
                 log,
@@ -133,98 +79,6 @@ def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
 def _fault(log: JointLog, kind: FaultKind, name: str, text: str, is_fatal: bool = True) -> LogFault:
     channel = f"velocity.{name}"
     return LogFault(kind, channel, float(log.time[0]), f"{channel} {text}", is_fatal)
-
-
-def _comparison(time: Vector, motion: JointMotion) -> Comparison | None:
-    """Return the channels of a joint where the time grows; None: too few, or none moves."""
-    q, v = motion.position, motion.velocity
-    if q is None or v is None or is_constant(q) or not np.abs(v).max() > ROUNDING:
-        return None
-    rows = np.concatenate(([True], np.diff(np.maximum.accumulate(time)) > 0.0))
-    if np.count_nonzero(rows) < 5 * WINDOW:
-        return None
-    t, q, v = time[rows], q[rows], v[rows]
-    step = max(WINDOW, (len(t) - WINDOW) // MAX_WINDOWS)
-    starts = np.arange(0, len(t) - WINDOW, step)
-    jumps = jump_places(motion._replace(position=q), t)
-    gaps = np.flatnonzero(np.diff(t) > GAP_PERIODS * median_period(t))
-    breaks = np.concatenate((jumps, gaps))
-    starts = _without_breaks(starts, breaks, WINDOW)
-    integral = np.concatenate(([0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))))
-    pair = Comparison(t, q, v, integral, starts, breaks)
-    change, travel, _ = pair.windows()
-    return pair if change.size and np.any(change) and np.any(travel) else None
-
-
-def _without_breaks(starts: Indices, breaks: Indices, length: int) -> Indices:
-    """Return where those windows of a length begin that hold no break."""
-    kept: Indices = starts[~np.isin(starts, (breaks[:, None] - np.arange(length)).ravel())]
-    return kept
-
-
-def _correlation(first: Vector, second: Vector) -> float:
-    size = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(first @ second) / size if size else 0.0
-
-
-def fit_rate(pair: Comparison) -> RateFit:
-    r"""Fit $\Delta q = c \int v(t + d)\,dt$ to all windows but outliers, by Gauss and Newton.
-
-    A delay is looked for on a grid where the velocity as it is does not fit.
-    """
-    delay, deviation = 0.0, math.inf
-    fit = _robust_fit(pair, delay)
-    if abs(fit.correlation) < FOLLOWS:
-        spacing = max(WINDOW * median_period(pair.time) / 2.0, LONGEST_DELAY / 100.0)
-        grid = np.arange(-LONGEST_DELAY, LONGEST_DELAY + spacing, spacing)
-        sizes = [abs(_correlation(*pair.windows(d)[:2])) for d in grid]
-        delay = float(grid[first_largest(sizes)])
-    for _ in range(4):
-        change, travel, gain = pair.windows(delay)
-        fit = _robust_fit(pair, delay)
-        change, travel, gain = (x[fit.inliers] for x in (change, travel, gain))
-        size = float(travel @ travel)
-        # what no factor does; nothing, where the velocity is constant or grows exponentially
-        own = gain - float(gain @ travel) / size * travel if size else gain
-        own_size = float(own @ own)
-        if not (fit.factor and own_size > max(MIN_GAIN**2 * size, 0.01 * float(gain @ gain))):
-            return _robust_fit(pair, 0.0).with_delay(0.0, math.inf)
-        residual = change - fit.factor * travel
-        shift = float(own @ residual) / own_size
-        residual = residual - shift * own
-        deviation = math.sqrt(float(residual @ residual) / len(change) / own_size) / abs(fit.factor)
-        delay += shift / fit.factor
-        if abs(delay) > LONGEST_DELAY:
-            return _robust_fit(pair, 0.0).with_delay(0.0, math.inf)
-    return _robust_fit(pair, delay).with_delay(delay, deviation)
-
-
-class _Factor(NamedTuple):
-    """By which factor a velocity is the rate of a position, at one delay."""
-
-    factor: float
-    correlation: float
-    inliers: Flags
-
-    def with_delay(self, delay: float, deviation: float) -> RateFit:
-        return RateFit(self.factor, delay, deviation, self.correlation)
-
-
-def _robust_fit(pair: Comparison, delay: float) -> _Factor:
-    """Fit the factor to windows whose residuals are no outliers; of those with motion half stay."""
-    change, travel, _ = pair.windows(delay)
-    inliers = np.ones(len(change), dtype=np.bool_)
-    sizes = np.maximum(*(np.abs(x) / np.abs(x).max(initial=ROUNDING) for x in (change, travel)))
-    moving = sizes > MIN_MOTION
-    factor = 0.0
-    for _ in range(3):
-        size = float(travel[inliers] @ travel[inliers])
-        if not size:
-            break
-        factor = float(change[inliers] @ travel[inliers]) / size
-        residual = np.abs(change - factor * travel)
-        inliers = residual <= TRIMMED * float(np.median(residual[moving]))
-    return _Factor(factor, _correlation(change[inliers], travel[inliers]), inliers)
 
 
 def _time_unit(
@@ -283,7 +137,7 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
     meaning = min(UNIT_FACTORS[unit], key=lambda m: abs(size / m[0] - 1.0))
     if abs(size / meaning[0] - 1.0) > FACTOR_RTOL:
         meaning = (size, "velocity", OTHER_FACTOR)
-    if abs(size - 1.0) > MAX_FACTOR_ERROR:
+    if max(size, 1.0 / size) > OTHER_UNIT:
         _, quantity, question = meaning
         channel = f"{quantity}.{name}"
         if quantity == "velocity":
@@ -303,13 +157,22 @@ def _fit_faults(log: JointLog, name: str, unit: str, fit: RateFit) -> Iterator[L
         )
 
 
+def _is_unlike(pair: Comparison) -> bool:
+    """Whether the velocity is not the rate of the position, which itself is more than noise."""
+    change, _, _ = pair.windows()
+    is_smooth = correlation(change[1:], change[:-1]) > SMOOTH
+    return is_smooth and abs(fit_factor(pair, 0.0).correlation) < FOLLOWS
+
+
 def _followed_joint(name: str, pairs: Mapping[str, Comparison]) -> str | None:
     """Return another joint whose position a velocity is the rate of."""
     own = pairs[name]
     for other, pair in pairs.items():
         if other != name and np.array_equal(pair.time, own.time):
             mixed = own._replace(position=pair.position)
-            if abs(_robust_fit(mixed, 0.0).correlation) >= FOLLOWS_OTHER:
+            fit = fit_factor(mixed, 0.0)
+            is_rate = abs(abs(fit.factor) - 1.0) < MAX_FACTOR_ERROR
+            if is_rate and abs(fit.correlation) >= FOLLOWS_OTHER:
                 return other
     return None
 
@@ -318,7 +181,7 @@ def _disagreements(name: str, unit: str, pair: Comparison, fit: RateFit) -> Iter
     """Yield where a velocity that is the rate of its position is so no more."""
     n = len(pair.time)
     # jumps and gaps are told by themselves
-    windows = _without_breaks(np.arange(0, n - LONG_WINDOW, LONG_WINDOW), pair.breaks, LONG_WINDOW)
+    windows = without_breaks(np.arange(0, n - LONG_WINDOW, LONG_WINDOW), pair.breaks, LONG_WINDOW)
     if not windows.size:
         return
     usual = float(np.median(_difference(pair, fit, windows, windows + LONG_WINDOW)))
@@ -341,7 +204,9 @@ def _disagreements(name: str, unit: str, pair: Comparison, fit: RateFit) -> Iter
         )
         begins, ends = begins[within], ends[within]
         difference = _difference(pair, fit, begins, ends)
-        outside = difference > least + 2.0 * (wiggle[ends] - wiggle[begins])
+        travel = np.abs(pair.integral[ends] - pair.integral[begins])
+        bound = least + 2.0 * (wiggle[ends] - wiggle[begins]) + MAX_FACTOR_ERROR * travel
+        outside = difference > bound
         spans = list(zip(pair.time[begins[outside]], pair.time[ends[outside]], strict=True))
         # a window around what was told already
         spans = [(b, e) for b, e in spans if all(e < first or b > last for first, last in told)]

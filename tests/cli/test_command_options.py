@@ -448,7 +448,8 @@ def test_what_is_not_asked_for_is_off_or_what_the_help_says():
     assert len(flags) >= 40
     told = {(command, each.name): each.default for command, each in given if each.default}
     assert told == {
-        ("schema", "kind"): "scenario", ("view", "fps"): 30, ("view", "size"): "1280x720",
+        ("schema", "kind"): "scenario", ("identify", "friction"): "coulomb",
+        ("identify", "method"): "weighted", ("view", "fps"): 30, ("view", "size"): "1280x720",
         ("view", "speed"): 1.0, ("analyze", "at"): "start", ("analyze", "damping"): 1.0,
         ("tune", "simulations"): 100, ("tune", "method"): "simplex",
         ("tune", "aggregate"): "average", ("learn", "trials"): 10, ("learn", "gain"): 0.5,

@@ -201,7 +201,7 @@ def test_meshes_go_along_wherever_the_file_names_them(arm, tmp_path, where):
     name = {
         "relative": "../meshes/link.obj",
         "absolute": str(mesh),
-        "file": f"file://{mesh}",
+        "file": mesh.as_uri(),
         "package": "package://arm_description/meshes/link.obj",
     }[where]
     arm.write_text(ARM.replace("MESH", name))

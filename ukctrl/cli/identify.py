@@ -32,7 +32,7 @@ Table = Annotated[
     typer.Option(
         "--log-file",
         metavar="FILE",
-        help="The same as a table [log] of a file; absent: log.toml beside the robot.",
+        help="The same as a table of a file; absent: log.toml beside the robot.",
         rich_help_panel="Logs",
     ),
 ]
