@@ -3,13 +3,13 @@
 It stands on all of ``ukctrl``, which has its command in ``cli/identify`` and draws robots from its
 files in ``simulation/effects/mismatch``.
 
-<<<<<<< HEAD
 In order:
 
-1. What sensors said: ``joint_log``; ``log_settings``, ``log_table``, ``log_header``,
-   ``text_table``, ``array_tables``, ``bag_table``, ``log_columns`` and ``read_log`` (from files);
-   ``log_fault``, ``time_faults``, ``channel_faults``, ``velocity_faults``, ``effort_faults`` and
-   ``log_faults`` (what is wrong with them).
+1. What sensors said: ``joint_log``; ``log_settings`` (the table ``[log]``), ``log_header`` and
+   ``log_columns`` (which column is what), ``log_table``, ``text_table``, ``array_tables`` and
+   ``bag_table`` (formats), ``read_log``; ``log_fault``, ``time_faults``, ``channel_faults``,
+   ``position_faults``, ``rate_fit``, ``velocity_faults``, ``effort_faults`` and ``log_faults``
+   (what is wrong with them).
 2. What becomes of a robot: ``identified_dynamics``, ``robot_dynamics``, ``joint_losses``,
    ``model_files``, ``urdf_dynamics``, ``mjcf_elements``, ``mjcf_dynamics`` and
    ``identified_files`` (its files); ``identified_spread``, ``identified_json`` and
@@ -19,12 +19,4 @@ In order:
    ``least_squares``, ``friction_scales``, ``consistent_parameters`` (bodies that exist),
    ``validation`` and ``identify``.
 4. What is told: ``identification_verdicts``, ``identification_page``, and ``command``.
-=======
-In order: ``joint_log`` (what sensors said) and ``identified_dynamics`` (what becomes of it).
-
-Logs, in order: ``log_settings`` (the table ``[log]``), ``log_header`` and ``log_columns`` (which
-column is what), ``log_table``, ``text_table``, ``array_tables`` and ``bag_table`` (formats),
-``read_log``; ``log_fault``, ``time_faults``, ``channel_faults``, ``position_faults``, ``rate_fit``,
-``velocity_faults``, ``effort_faults`` and ``log_faults`` (what is wrong with one).
->>>>>>> id-logs
 """
