@@ -94,9 +94,11 @@ def match_columns(
         InputError: One is missing, there are several of one name, or a unit does not fit.
     """
     by_current = (settings.current or settings.motor_constant) is not None
-    quantities: tuple[QuantityName, ...] = (
+    quantities: list[QuantityName] = [
         "position", "velocity", "current" if by_current else "effort",
-    )  # fmt: skip
+    ]  # fmt: skip
+    if settings.asked is not None:
+        quantities.append("asked")
     time = _time_column(header, settings)
     channels = tuple(
         c for quantity in quantities for c in _channels(robot, header, quantity, settings)
@@ -193,7 +195,7 @@ def _targets(robot: Robot, quantity: QuantityName, settings: LogSettings) -> lis
     ]
     numbered = {target.name for target in targets}
     for block in robot.blocks:
-        own = block.coordinates if quantity == "position" else block.dofs
+        own = block.coordinates if quantity in ("position", "asked") else block.dofs
         # of chosen joints, but for the cosine and the sine of one of them, no others
         if not chosen or block.nv > 1 or (block.shape == "circle" and block.dofs[0] in numbered):
             targets += [Target(name, block, None, False) for name in own if name not in numbered]
@@ -271,11 +273,12 @@ def _unit(
     """Return the unit of a column in SI, by the settings or else by its name."""
     block = target.block
     units = dict(zip(block.dofs, block.dof_units, strict=True))
-    if quantity == "position":
+    if quantity in ("position", "asked"):
         units |= dict(zip(block.coordinates, block.coordinate_units, strict=True))
     if units[target.name] == "1":  # a cosine, a sine or an entry of a quaternion
         return 1.0
-    unit = None if quantity == "current" else getattr(settings, f"{quantity}_unit")
+    of = "position" if quantity == "asked" else quantity
+    unit = None if quantity == "current" else getattr(settings, f"{of}_unit")
     if isinstance(unit, Mapping):
         unit = next((unit[name] for name in target.names if name in unit), None)
     with error_context(f"{header.source}: column '{column}'"):

@@ -16,6 +16,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "velocity": ("velocity", "velocities", "vel", "v", "dq", "qd", "qdot", "q_dot"),
     "effort": ("effort", "efforts", "torque", "tau", "force"),
     "current": ("current", "currents", "cur", "i"),
+    "asked": ("asked", "desired", "reference", "target"),
 }
 """By which words columns are known, beside the name or before the number of a joint."""
 _MOTION = {

@@ -24,9 +24,12 @@ from ukctrl.core.files.table_paths import merged, parse_value, set_path
 from ukctrl.core.files.toml import read_spec, read_toml
 from ukctrl.robot import Robot
 
-QuantityName = Literal["position", "velocity", "effort", "current"]
+QuantityName = Literal["position", "velocity", "effort", "current", "asked"]
 """What a sensor at a joint says."""
-UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N", "current": "A"}
+UNITS = {
+    "position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N", "current": "A",
+    "asked": "rad or m",
+}  # fmt: skip
 """The units in which a `JointLog` holds each quantity; a current becomes an effort."""
 _SYNONYMS = {"ns": "1e-9*s", "µs": "us", "°": "deg", "°/s": "deg/s", "nm": "Nm", "mnm": "mNm"}
 _AMPERES = {"A": 1.0, "mA": 1e-3}
@@ -105,6 +108,9 @@ class LogSettings:
     """Pattern of the columns of efforts."""
     current: Text | None = None
     """Pattern of the columns of motor currents, of which ``motor_constant`` makes efforts."""
+    asked: Text | None = None
+    """Pattern of the columns of the positions that the robot's controller was asked for, in the
+    units of positions."""
     joints: Annotated[tuple[Text, ...], ListSize()] | None = None
     """Which joints the log is of, in the order of their numbers; absent: all with one freedom."""
     topic: Text | None = None

@@ -88,10 +88,11 @@ def _read_log(robot: Robot, path: Path, settings: LogSettings) -> JointLog:
             f"{np.count_nonzero(part)}."
         )
     notes = (*notes, *_unused_columns(table.names, columns, channels))
-    log = JointLog(table.source, time[part], {}, {}, {}, notes)
+    asked: dict[str, Vector] = {}
+    log = JointLog(table.source, time[part], {}, {}, {}, notes, asked=asked)
     for channel in channels:
         samples = np.asarray(columns[channel.column][part], dtype=np.float64)
-        log = _with_channel(log, channel, samples, settings)
+        log = _with_channel(log, channel, samples, settings, asked)
     return log
 
 
@@ -156,7 +157,11 @@ def _seconds(raw: NDArray[Any], column: TimeColumn, settings: LogSettings) -> Ve
 
 
 def _with_channel(
-    log: JointLog, channel: Channel, samples: Vector, settings: LogSettings
+    log: JointLog,
+    channel: Channel,
+    samples: Vector,
+    settings: LogSettings,
+    asked: dict[str, Vector],
 ) -> JointLog:
     """Return the log with a column added, in the robot's units and on its side of the gear."""
     quantity, name, block = channel.quantity, channel.name, channel.block
@@ -167,6 +172,7 @@ def _with_channel(
     names = (block.name, name)
     sign, gear = _of_joint(settings.sign, names), _of_joint(settings.gear, names)
     values = samples * channel.unit
+    positions = asked if quantity == "asked" else log.position
     if quantity == "current":
         # the constant is that at the joint
         log.effort[name] = values * (sign * _of_joint(settings.motor_constant or 1.0, names))
@@ -176,19 +182,19 @@ def _with_channel(
         log.velocity[name] = values * (sign / gear)
     elif name not in block.coordinates:
         angle = _unwrapped(values, settings.unwrap) * (sign / gear)
-        log.position[block.coordinates[0]] = np.cos(angle)
-        log.position[block.coordinates[1]] = np.sin(angle)
+        positions[block.coordinates[0]] = np.cos(angle)
+        positions[block.coordinates[1]] = np.sin(angle)
     elif block.nq > 1:
         _refuse_direction(log.source, block.name, name, sign, gear)
-        log.position[name] = values
+        positions[name] = values
     else:
         turns = settings.unwrap if block.coordinate_units == ("rad",) else 0.0
         unwrapped = _unwrapped(values, turns)
-        log.position[name] = unwrapped * (sign / gear)
+        positions[name] = unwrapped * (sign / gear)
         jumps = np.flatnonzero(np.abs(np.diff(unwrapped - values)) > 0.5 * turns)
         if turns and jumps.size:
             note = (
-                f"position.{name} was unwrapped at {len(jumps)} jumps of {turns:g} rad, the first "
+                f"{quantity}.{name} was unwrapped at {len(jumps)} jumps of {turns:g} rad, the first "
                 f"at t = {log.time[jumps[0] + 1]:g} s."
             )
             return log._replace(notes=(*log.notes, note))
