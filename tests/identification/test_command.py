@@ -70,7 +70,7 @@ def test_a_log_becomes_a_robot_that_scenarios_and_comparisons_take(log, tmp_path
     trusting = simulate(Scenario.load(task))
     assert measured.status == trusting.status == "completed"
     # the law believes in lighter links than it moves
-    assert measured.metric("max_phi") > 10.0 * trusting.metric("max_phi")
+    assert measured.metric("rms_phi") > 10.0 * trusting.metric("rms_phi")
     assert (tmp_path / "two" / "report.html").stat().st_size > 50_000
 
 
