@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / "out" / "bounds"
-EXTRAS = ("cluster", "descriptions", "film", "mujoco", "optimise", "tables", "xacro")
+EXTRAS = ("cluster", "descriptions", "film", "logs", "mujoco", "optimise", "tables", "xacro")
 """What a user may ask for besides; the zoo is 420 MB of models, and no code."""
 TOOLS = ("hypothesis", "jsonschema", "psutil", "pytest", "pytest-xdist")
 """What runs the tests, of any version."""

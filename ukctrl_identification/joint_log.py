@@ -18,10 +18,12 @@ class JointLog(NamedTuple):
     source: str
     """The file that it was read from, and what in it."""
     time: Vector
-    """Strictly growing, from the log's own origin [s]."""
+    """From the log's own origin [s]; what `log_faults` finds sound grows strictly."""
     position: dict[str, Vector]
-    """[rad or m]; without the jumps of wrapped angles."""
+    """[rad or m]; of a joint without end its cosine and sine."""
     velocity: dict[str, Vector]
     """[rad/s or m/s]."""
     effort: dict[str, Vector]
     """What motors put on joints, after the gear [N m or N]."""
+    notes: tuple[str, ...] = ()
+    """What reading it did or left out, in sentences."""
