@@ -8,8 +8,8 @@ In order:
 1. What sensors said: ``joint_log``; ``log_settings`` (the table ``[log]``), ``log_header`` and
    ``log_columns`` (which column is what), ``log_table``, ``text_table``, ``array_tables`` and
    ``bag_table`` (formats), ``read_log``; ``log_fault``, ``time_faults``, ``channel_faults``,
-   ``position_faults``, ``rate_fit``, ``velocity_faults``, ``effort_faults`` and ``log_faults``
-   (what is wrong with them).
+   ``position_faults``, ``rate_fit``, ``velocity_faults``, ``log_states``, ``effort_faults`` and
+   ``log_faults`` (what is wrong with them).
 2. What becomes of a robot: ``identified_dynamics``, ``robot_dynamics``, ``joint_losses``,
    ``model_files``, ``urdf_dynamics``, ``mjcf_elements``, ``mjcf_dynamics`` and
    ``identified_files`` (its files); ``identified_spread``, ``identified_json`` and

@@ -12,6 +12,7 @@ from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
     JointMotion,
     LogFault,
+    are_numbers,
     counted,
     is_constant,
     resolution,
@@ -32,7 +33,7 @@ within the next `L`: a parabola by nine."""
 
 
 def not_a_number_faults(log: JointLog) -> Iterator[LogFault]:
-    """Yield where channels hold NaN or infinity."""
+    """Yield where channels hold NaN, infinity, or what is as good as it."""
     for quantity in ("position", "velocity", "effort"):
         for name, samples in getattr(log, quantity).items():
             yield from _not_finite(log, f"{quantity}.{name}", samples)
@@ -40,7 +41,7 @@ def not_a_number_faults(log: JointLog) -> Iterator[LogFault]:
 
 
 def _not_finite(log: JointLog, channel: str, samples: Vector) -> Iterator[LogFault]:
-    places = np.flatnonzero(~np.isfinite(samples))
+    places = np.flatnonzero(~are_numbers(samples))
     if places.size:
         at = float(log.time[places[0]])
         where = f"t = {at:.6g} s" if math.isfinite(at) else f"sample {places[0] + 1}"

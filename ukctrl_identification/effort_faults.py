@@ -18,15 +18,9 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import JointMotion, LogFault, is_constant, median_period
-from ukctrl_identification.position_faults import jump_places
+from ukctrl_identification.log_fault import JointMotion, LogFault, is_constant
+from ukctrl_identification.log_states import LogStates, log_states
 
-STATES = 300
-"""States at which model and log are compared."""
-HALF_WINDOW = 0.03
-"""Over so long before and after, a parabola is fitted to each position [s]."""
-MIN_HALF_SAMPLES = 5
-"""At least so many samples of it."""
 MIN_RATIO = 15.0
 """Of a factor whose size is so many of its standard deviations something is said."""
 SLIDING_SPEED = 0.02
@@ -89,7 +83,7 @@ def effort_faults(
             "unit",
             channel,
             at,
-            f"{channel} is about {1.0 / size:.2g} times what the model asks for along the motion. "
+            f"{channel} is about {1.0 / size:.3g} times what the model asks for along the motion. "
             f"{question}",
             is_milli,
         )
@@ -103,9 +97,11 @@ def effort_factors(
     driven = [
         name for name, row in zip(robot.dofs, robot.actuation.acts_on, strict=True) if row.any()
     ]
-    states = _states(robot, log, motions, measured)
     # through closed chains an effort that was not measured acts on every equation
-    if states is None or (robot.passive and set(driven) - set(measured)):
+    if not measured or (robot.passive and set(driven) - set(measured)):
+        return {}
+    states = log_states(robot, log, motions, measured)
+    if states is None:
         return {}
     places = [robot.dofs.index(name) for name in measured]
     try:
@@ -117,11 +113,9 @@ def effort_factors(
     except UkctrlError:  # a state that the model does not have: other checks say why
         return {}
     factors = {}
-    # what each motor does to the motions of the robot: its effort, friction there, an offset
     effects = [
-        [_acting(bases, place, values) for values in (effort, *_friction(states.v[:, place]), ones)]
+        _effects(bases, place, effort, states.v[:, place])
         for place, effort in zip(places, states.effort.T, strict=True)
-        for ones in (np.ones(len(effort)),)
     ]
     for k, place in enumerate(places):
         column, *others = effects[k]
@@ -140,80 +134,7 @@ def effort_factors(
     return factors
 
 
-class _States(NamedTuple):
-    """The robot at some moments of a log, smoothed around each; one row a moment."""
-
-    time: Vector
-    q: Matrix
-    v: Matrix
-    a: Matrix
-    effort: Matrix
-
-
-def _states(
-    robot: Robot, log: JointLog, motions: Mapping[str, JointMotion], measured: Sequence[str]
-) -> _States | None:
-    """Return states all over the log; None where it does not hold all that they take."""
-    single = [block for block in robot.blocks if block.shape in ("line", "circle")]
-    others = [block for block in robot.blocks if block.shape not in ("line", "circle")]
-    positions = [motions[b.dofs[0]].position for b in single if b.dofs[0] in motions]
-    velocities = [log.velocity.get(name) for block in others for name in block.dofs]
-    poses = [log.position.get(name) for block in others for name in block.coordinates]
-    if (
-        not measured
-        or len(positions) < len(single)
-        or any(channel is None for channel in (*positions, *velocities, *poses))
-    ):
-        return None
-    efforts = [log.effort[name] for name in measured]
-    everything = np.array([log.time, *positions, *velocities, *poses, *efforts])
-    rows = np.concatenate(([True], np.diff(np.maximum.accumulate(log.time)) > 0.0))
-    if np.count_nonzero(rows) < 4 * MIN_HALF_SAMPLES:
-        return None
-    everything = everything[:, rows].T
-    time = everything[:, 0]
-    ends = 1 + np.cumsum([len(positions), len(velocities), len(poses), len(efforts)])
-    turns, rates, pose, effort = np.split(everything[:, 1:], ends[:-1] - 1, axis=1)
-    jumps = (
-        np.concatenate(
-            [
-                jump_places(motions[b.dofs[0]]._replace(position=turns[:, k]), time)
-                for k, b in enumerate(single)
-            ]
-        )
-        if single
-        else np.empty(0, dtype=np.intp)
-    )
-    half = max(MIN_HALF_SAMPLES, round(HALF_WINDOW / median_period(time)))
-    centres = np.unique(np.linspace(half, len(time) - 1 - half, STATES).astype(np.intp))
-    kept = [c for c in centres if not np.any((jumps >= c - half) & (jumps < c + half))]
-    count = len(kept)
-    answer = _States(
-        time[kept], np.zeros((count, robot.nq)), np.zeros((count, robot.nv)),
-        np.zeros((count, robot.nv)), np.zeros((count, len(efforts))),
-    )  # fmt: skip
-    for row, centre in enumerate(kept):
-        window = slice(centre - half, centre + half + 1)
-        since = time[window] - time[centre]
-        parabola, *_ = np.linalg.lstsq(
-            np.vander(since, 3, increasing=True), turns[window], rcond=None
-        )
-        line, *_ = np.linalg.lstsq(np.vander(since, 2, increasing=True), rates[window], rcond=None)
-        answer.effort[row] = effort[window].mean(axis=0)
-        for k, block in enumerate(single):
-            angle, answer.v[row, block.iv], half_a = parabola[:, k]
-            is_circle = block.shape == "circle"
-            own = (np.cos(angle), np.sin(angle)) if is_circle else (angle,)
-            answer.q[row, block.iq : block.iq + block.nq] = own
-            answer.a[row, block.iv] = 2.0 * half_a
-        iv = [block.iv + k for block in others for k in range(block.nv)]
-        iq = [block.iq + k for block in others for k in range(block.nq)]
-        answer.v[row, iv], answer.a[row, iv] = line
-        answer.q[row, iq] = pose[centre]
-    return answer
-
-
-def _model_forces(dynamics: Dynamics, states: _States) -> tuple[list[Vector], list[Matrix]]:
+def _model_forces(dynamics: Dynamics, states: LogStates) -> tuple[list[Vector], list[Matrix]]:
     """Return what motors must put on the robot, along the motions that it has, and these.
 
     Returns:
@@ -235,15 +156,16 @@ def _model_forces(dynamics: Dynamics, states: _States) -> tuple[list[Vector], li
     return forces, bases
 
 
-def _acting(bases: Sequence[Matrix], place: int, values: Vector) -> Vector:
-    """Return what forces at one velocity do along the motions of the robot, state after state."""
-    return np.concatenate(
-        [basis[place] * value for basis, value in zip(bases, values, strict=True)]
-    )
+def _effects(bases: Sequence[Matrix], place: int, effort: Vector, speed: Vector) -> list[Vector]:
+    """Return what a motor does along the motions of the robot, state after state.
 
-
-def _friction(speed: Vector) -> tuple[Vector, Vector]:
-    return -speed, -np.tanh(speed / SLIDING_SPEED)
+    Its effort, viscous and Coulomb friction there, and an offset.
+    """
+    forces = effort, -speed, -np.tanh(speed / SLIDING_SPEED), np.ones(len(effort))
+    # of each state the entries of its basis at that velocity
+    entries = np.concatenate([basis[place] for basis in bases])
+    counts = [basis.shape[1] for basis in bases]
+    return [entries * np.repeat(force, counts) for force in forces]
 
 
 def _feeds_friction(effort: Vector, model: Vector, speed: Vector) -> bool:

@@ -37,6 +37,8 @@ GAP_PERIODS = 10.0
 """A longer step of the time, in median periods, is a gap."""
 ROUNDING = 1e-9
 """What differs by less does not change [rad, m, N m and so on]."""
+LARGEST = 1e12
+"""What is larger is no number of a robot."""
 
 
 class LogFault(NamedTuple):
@@ -97,15 +99,29 @@ def runs_of(flags: Flags) -> tuple[Indices, Indices]:
 
 
 def resolution(samples: Vector) -> float:
-    """Return the smallest step between two samples in turn; zero where none differs."""
+    """Return the smallest step between two samples in turn; zero where none differs.
+
+    What rounding makes differ does not count.
+    """
     steps = np.abs(np.diff(samples))
-    steps = steps[steps > 0.0]
+    steps = steps[steps > ROUNDING]
     return float(steps.min()) if steps.size else 0.0
 
 
 def is_constant(samples: Vector) -> bool:
     """Whether samples differ by rounding at most."""
     return not float(np.ptp(samples)) > ROUNDING
+
+
+def are_numbers(samples: Vector) -> Flags:
+    """Return which samples are numbers that a robot may have."""
+    flags: Flags = np.abs(samples) <= LARGEST
+    return flags
+
+
+def growing_rows(time: Vector) -> Flags:
+    """Return the samples whose time is later than that of all before them."""
+    return np.concatenate(([True], np.diff(np.maximum.accumulate(time)) > 0.0))
 
 
 def median_period(time: Vector) -> float:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot
 from ukctrl_identification.channel_faults import (
@@ -15,7 +13,12 @@ from ukctrl_identification.channel_faults import (
 )
 from ukctrl_identification.effort_faults import effort_faults
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import LogFault, joint_motions
+from ukctrl_identification.log_fault import (
+    LogFault,
+    are_numbers,
+    joint_motions,
+    median_period,
+)
 from ukctrl_identification.position_faults import jump_faults, limit_faults, resolution_faults
 from ukctrl_identification.time_faults import time_faults
 from ukctrl_identification.velocity_faults import velocity_faults
@@ -32,8 +35,10 @@ def log_faults(robot: Robot, log: JointLog) -> list[LogFault]:
     """
     notes = [LogFault("reading", "log", float(log.time[0]), note, False) for note in log.notes]
     no_numbers = list(not_a_number_faults(log))
-    if not np.isfinite(log.time).all():
+    if not are_numbers(log.time).all():
         return no_numbers + notes
+    if not median_period(log.time):
+        return [*time_faults(log), *no_numbers, *notes]
     # one channel that is wrong shall not hide what the others say
     log = log._replace(
         position=_numbers(log.position),
@@ -68,4 +73,4 @@ def log_faults(robot: Robot, log: JointLog) -> list[LogFault]:
 
 def _numbers(channels: Mapping[str, Vector]) -> dict[str, Vector]:
     """Return the channels that hold numbers throughout."""
-    return {name: samples for name, samples in channels.items() if np.isfinite(samples).all()}
+    return {name: samples for name, samples in channels.items() if are_numbers(samples).all()}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.tie_breaking import first_largest
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
@@ -48,6 +49,8 @@ def resolution_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iter
         waits = (ends - begins)[ends - begins < max(10, len(steps) // 100)]
         moving = waits.sum() + np.count_nonzero(steps)
         step = resolution(motion.position)
+        if not step:
+            continue
         whole = np.abs(steps / step - np.rint(steps / step)) < 0.05
         if waits.sum() > COARSE_SHARE * moving and whole.mean() > 0.95:
             period = median_period(log.time)
@@ -61,10 +64,9 @@ def resolution_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iter
             )
 
 
-def jump_places(motion: JointMotion, time: Vector) -> Indices:
+def jump_places(position: Vector, time: Vector) -> Indices:
     """Return after which samples a position jumps, further than its motion explains."""
-    position = motion.position
-    if position is None or is_constant(position):
+    if is_constant(position):
         return np.empty(0, dtype=np.intp)
     steps = np.abs(np.diff(position))
     regular = np.diff(time) <= 3.0 * median_period(time)
@@ -80,8 +82,10 @@ def jump_places(motion: JointMotion, time: Vector) -> Indices:
 def jump_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
     """Yield positions that jump: by a period of the angle, or by anything."""
     for name, motion in motions.items():
-        places = jump_places(motion, log.time)
-        if not places.size or motion.position is None:
+        if motion.position is None:
+            continue
+        places = jump_places(motion.position, log.time)
+        if not places.size:
             continue
         jumps = _jump_sizes(motion.position, places)
         at = float(log.time[places[0] + 1])
@@ -90,7 +94,7 @@ def jump_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[L
         if period is None:
             message = f"position.{name} jumps by {size} at t = {at:.6g} s{counted(len(jumps))}."
         else:
-            setting = "true" if period == 2.0 * math.pi else f"{period:.6g}"
+            setting = "true" if period == 2.0 * math.pi else f"{period:.6g} times the gear"
             advice = f"If the sensor starts again there, say unwrap = {setting}."
             if period == 360.0:
                 advice = 'Is it in degrees? Then say position_unit = "deg" and unwrap = true.'
@@ -163,7 +167,7 @@ def limit_faults(
         yield LogFault(
             "unit",
             f"position.{far[0].name}",
-            float(log.time[np.argmax(far[0].excess)]),
+            float(log.time[first_largest(far[0].excess)]),
             f"positions of {len(far)} of {len(turning)} joints are far beyond their limits, such "
             f"as {far[0].farthest:.4g} of '{far[0].name}', and within them if in degrees. Are "
             'they? Then say position_unit = "deg".',
@@ -175,7 +179,7 @@ def limit_faults(
         excess = joint.excess
         if not np.max(excess) > LIMIT_SHARE * (high - low):
             continue
-        worst = int(np.argmax(excess))
+        worst = first_largest(excess)
         yield LogFault(
             "limit",
             f"position.{name}",

@@ -17,6 +17,7 @@ from ukctrl_identification.log_fault import (
     GAP_PERIODS,
     ROUNDING,
     JointMotion,
+    growing_rows,
     is_constant,
     median_period,
 )
@@ -88,13 +89,13 @@ def compare(time: Vector, motion: JointMotion) -> Comparison | None:
     q, v = motion.position, motion.velocity
     if q is None or v is None or is_constant(q) or not np.abs(v).max() > ROUNDING:
         return None
-    rows = np.concatenate(([True], np.diff(np.maximum.accumulate(time)) > 0.0))
+    rows = growing_rows(time)
     if np.count_nonzero(rows) < 5 * WINDOW:
         return None
     t, q, v = time[rows], q[rows], v[rows]
     step = max(WINDOW, (len(t) - WINDOW) // MAX_WINDOWS)
     starts = np.arange(0, len(t) - WINDOW, step)
-    jumps = jump_places(motion._replace(position=q), t)
+    jumps = jump_places(q, t)
     gaps = np.flatnonzero(np.diff(t) > GAP_PERIODS * median_period(t))
     breaks = np.concatenate((jumps, gaps))
     starts = without_breaks(starts, breaks, WINDOW)

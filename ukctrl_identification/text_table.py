@@ -140,7 +140,8 @@ def _checked_numbers(path: Path, layout: TextLayout, places: Sequence[int]) -> M
     rows: list[list[float]] = []
     for number, cells in _rows(path, layout):
         if len(cells) != len(layout.names):
-            hint = _decimal_commas(",".join(cells)) if layout.delimiter == "," else ""
+            doubled = layout.delimiter == "," and len(cells) == 2 * len(layout.names)
+            hint = _decimal_commas(",".join(cells)) if doubled else ""
             raise InputError(
                 f"{path}: line {number} must have {len(layout.names)} cells, as many as there are "
                 f"names; it has {len(cells)}.{hint}"

@@ -94,7 +94,7 @@ def _time_unit(
                 "unit",
                 "time",
                 float(log.time[0]),
-                f"time grows {1.0 / factor:.0e} times as fast as positions and velocities say; is "
+                f"time grows {1.0 / factor:.0f} times as fast as positions and velocities say; is "
                 f'it in {unit}? Then say time_unit = "{unit}".',
                 True,
             )
