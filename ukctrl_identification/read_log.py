@@ -194,8 +194,8 @@ def _with_channel(
         jumps = np.flatnonzero(np.abs(np.diff(unwrapped - values)) > 0.5 * turns)
         if turns and jumps.size:
             note = (
-                f"{quantity}.{name} was unwrapped at {len(jumps)} jumps of {turns:g} rad, the first "
-                f"at t = {log.time[jumps[0] + 1]:g} s."
+                f"{quantity}.{name} was unwrapped at {len(jumps)} jumps of {turns:g} rad, the "
+                f"first at t = {log.time[jumps[0] + 1]:g} s."
             )
             return log._replace(notes=(*log.notes, note))
     return log
