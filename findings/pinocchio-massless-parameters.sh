@@ -6,7 +6,8 @@
 # Seen: every number is NaN, without an error; so is the mass matrix of a model that gets it.
 set -eu
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
-python3 -m pip install --quiet --target "$folder/lib" pin==4.1.0
+python3 -m venv "$folder/env"
+"$folder/env/bin/python" -m pip install --quiet --disable-pip-version-check pin==4.1.0
 cat > "$folder/rotor.py" <<'PYTHON'
 import numpy as np
 import pinocchio as pin
@@ -21,6 +22,6 @@ for inertia in (rotor, back):
     found.append(float(pin.crba(model, model.createData(), np.zeros(1))[0, 0]))
 print(f"mass matrix {found[0]}, there and back {found[1]}")
 PYTHON
-seen=$(PYTHONPATH="$folder/lib" python3 "$folder/rotor.py" 2>&1 | tail -1)
+seen=$("$folder/env/bin/python" "$folder/rotor.py" 2>&1 | tail -1)
 echo "$seen"
 [ "$seen" = "mass matrix 0.002, there and back nan" ]
