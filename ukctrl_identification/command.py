@@ -20,11 +20,11 @@ from ukctrl.cli.terminal.lines import (
     verdict_lines,
 )
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.errors import InputError
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports import html_page
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.atomic_files import output_folder
+from ukctrl_identification.checked_logs import checked_logs, command_settings
 from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
 from ukctrl_identification.identification_verdicts import verdicts
 from ukctrl_identification.identified_files import write_identified
@@ -32,11 +32,6 @@ from ukctrl_identification.identified_json import FILE, write_identified_json
 from ukctrl_identification.identified_spread import parameter_names
 from ukctrl_identification.identify import Identification
 from ukctrl_identification.identify import identify as identified
-from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import LogFault
-from ukctrl_identification.log_faults import log_faults
-from ukctrl_identification.log_settings import LogSettings, log_settings, settings_file
-from ukctrl_identification.read_log import read_logs
 
 
 def identify(
@@ -68,16 +63,13 @@ def identify(
     """
     with interruptible() as stop:
         robot = Robot.load(reference, trust=trust)
-        pairs, file = columns
-        settings = log_settings(pairs, file or settings_file(robot))
-        read, faults = [], list[Verdict]()
-        for files in logs:
-            some = _checked(robot, files, settings, faults)
-            read.append(some)
+        settings = command_settings(robot, *columns)
+        fitted, unseen = (checked_logs(robot, files, settings) for files in logs)
         with prefix_errors(reference):
-            found = identified(robot, read[0], validate=read[1], **options)
+            found = identified(robot, fitted.logs, validate=unseen.logs, **options)
         stop.block()
-        said = [*verdicts(found), *faults]
+        notes = (Verdict("note", "log", text) for text in (*fitted.notes, *unseen.notes))
+        said = [*verdicts(found), *notes]
         written = write_result(found, said, reference, folder)
         print_result(
             quiet,
@@ -86,37 +78,6 @@ def identify(
             lambda: lines(found, said, written, folder),
         )
     raise typer.Exit(0 if said[0].level != "bad" else 1)
-
-
-def _checked(
-    robot: Robot, files: Sequence[Path], settings: LogSettings, told: list[Verdict]
-) -> list[JointLog]:
-    """Return logs, and collect what is wrong with them.
-
-    Raises:
-        InputError: Something is wrong that would make another robot of this.
-    """
-    read = read_logs(robot, files, settings) if files else []
-    for log in read:
-        faults = log_faults(robot, log)
-        for fault in faults:
-            if fault.is_fatal:
-                raise InputError(f"{log.source}: {fault.message}")
-        name = Path(log.source).name
-        told += (Verdict("note", "log", f"{name}: {text}") for text in _gathered(faults))
-    return read
-
-
-def _gathered(faults: Sequence[LogFault]) -> list[str]:
-    """Return what is worth knowing of a log, the same of several channels in one line."""
-    by_kind: dict[str, list[LogFault]] = {}
-    for fault in faults:
-        by_kind.setdefault(fault.kind, []).append(fault)
-    lines = []
-    for first, *more in by_kind.values():
-        others = f" Likewise {len(more)} other channels." if more else ""
-        lines.append(f"{first.message}{others}")
-    return lines
 
 
 def write_result(

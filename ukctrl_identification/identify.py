@@ -29,12 +29,12 @@ from ukctrl_identification.least_squares import (
     samples_per_independent,
     weighted_fit,
 )
-from ukctrl_identification.measured_motion import Motion, measured_motions, motion_frequency
+from ukctrl_identification.logged_motions import logged_motions
+from ukctrl_identification.measured_motion import Motion, motion_frequency
 from ukctrl_identification.passive_motion import (
     FreeMotion,
     completed_motion,
     free_motion,
-    passive_stack,
 )
 from ukctrl_identification.regression import Regression, known_force, stacked
 from ukctrl_identification.robot_dynamics import with_dynamics
@@ -121,17 +121,18 @@ def identify(
     """
     if not logs:
         raise InputError("at least one log is needed to identify a robot.")
-    read = [_motions(robot, log, cutoff) for log in logs]
+    read = [logged_motions(robot, log, cutoff) for log in logs]
     cutoff = read[0][1] if cutoff is None else cutoff
     stretches = [stretch for some, _ in read for stretch in some]
     if validate:
-        seen, unseen = stretches, [m for log in validate for m in _motions(robot, log, cutoff)[0]]
+        others = (logged_motions(robot, log, cutoff)[0] for log in validate)
+        seen, unseen = stretches, [motion for some in others for motion in some]
     else:
         seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
     motions, held_out = _equations(robot, seen), _equations(robot, unseen)
     samples, fit = _fit_of(robot, motions, friction, armature, method, None)
     if method == "instrumental":
-        asked = [one for log in logs for one in _motions(robot, _as_asked(log), cutoff)[0]]
+        asked = [one for log in logs for one in logged_motions(robot, _as_asked(log), cutoff)[0]]
         asked = asked if validate else [_divided(one)[0] for one in asked]
         fit = instrumental_fit(samples, _equations(robot, asked), fit)
     regression, base, model = samples.regression, samples.base, samples.regression.model_values()
@@ -227,23 +228,6 @@ def _fitted(samples: Samples, prior: Vector, method: Method) -> Fit:
     thinning = samples_per_independent(samples.residuals(fit.values), least)
     fit = weighted_fit(triangles, samples.base, thinning, prior, weighted=weighted)
     return robust_fit(samples, fit) if method == "robust" else fit
-
-
-def _motions(robot: Robot, log: JointLog, cutoff: float | None) -> tuple[list[Motion], float]:
-    """Return the motion of a log, passive joints included, and the filter's frequency [Hz]."""
-    if passive_stack(robot) is None:
-        return measured_motions(robot, log, cutoff)
-    known = [i for i, name in enumerate(robot.dofs) if _is_logged(robot, log, name)]
-    home = robot.neutral if robot.home is None else robot.home
-    still = {name: np.full(len(log.time), home[i]) for i, name in enumerate(robot.coordinates)}
-    log = log._replace(position=still | log.position)
-    motions, frequency = measured_motions(robot, log, cutoff)
-    return [completed_motion(robot, one, known, home) for one in motions], frequency
-
-
-def _is_logged(robot: Robot, log: JointLog, dof: str) -> bool:
-    block = next(block for block in robot.blocks if dof in block.dofs)
-    return all(name in log.position for name in block.coordinates)
 
 
 def _divided(motion: Motion) -> tuple[Motion, Motion]:

@@ -38,7 +38,7 @@ def fitted(arm, effort, method="weighted", q=None, asked=False, friction=FRICTIO
     log = log._replace(velocity={}, acceleration={})
 
     def equations(some):
-        return lib._equations(robot, lib._motions(robot, some, 10.0)[0])
+        return lib._equations(robot, lib.logged_motions(robot, some, 10.0)[0])
 
     scales = np.full(robot.nv, friction[3])
     samples, fit = lib._fit_of(robot, equations(log), "coulomb", False, method, scales)

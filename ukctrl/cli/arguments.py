@@ -16,6 +16,7 @@ from ukctrl.core.files.output_folders import open_folder, output_root
 if TYPE_CHECKING:
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.simulation.scenario import Scenario
+    from ukctrl.studies.batch.mismatch_level import MismatchLevel
     from ukctrl.studies.tuning.gains import Range
 
 
@@ -110,6 +111,26 @@ def parse_terms(values: Mapping[str, Any], option: str) -> ErrorSpec:
         return ErrorSpec(**values)
     except InputError as error:
         raise InputError(f"{option}{str(error).removeprefix('ErrorSpec: ')}") from None
+
+
+def parse_mismatch(text: str | None) -> list[MismatchLevel]:
+    """Return the levels of ``--mismatch``: fractions, and folders of identified robots.
+
+    Raises:
+        InputError: One is neither.
+    """
+    from ukctrl.core.files.table_paths import parse_number
+
+    levels: list[MismatchLevel] = []
+    for piece in [] if text is None else [part.strip() for part in text.split(",")]:
+        level = parse_number(piece)
+        if level is None and not (piece and Path(piece).is_dir()):
+            raise InputError(
+                "--mismatch must be fractions such as 0,0.1,0.2, or the folder of an identified "
+                f"robot; got '{text}'."
+            )
+        levels.append(piece if level is None else level)
+    return levels
 
 
 def resolve_card(controller: str, scenario: str) -> str:

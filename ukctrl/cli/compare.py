@@ -13,6 +13,7 @@ from ukctrl.cli.arguments import (
     ALL_GAINS,
     load_scenario,
     output_folder,
+    parse_mismatch,
     parse_ranges,
     parse_terms,
     prefix_errors,
@@ -30,6 +31,7 @@ from ukctrl.core.files.catalog import file_name
 if TYPE_CHECKING:
     from ukctrl.control.error_dynamics_spec import ErrorSpec
     from ukctrl.core.verdict import Verdict
+    from ukctrl.studies.batch.mismatch_level import MismatchLevel
     from ukctrl.studies.comparison import Entry, Front
     from ukctrl.studies.sweep import Factor
     from ukctrl.studies.tuning import Budget, SimulationJournal
@@ -47,7 +49,8 @@ Mismatch = Annotated[
     option(
         "--mismatch LEVELS",
         "Plants",
-        "Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
+        "Repeat with a true robot that is off by up to these fractions, 0,0.1,0.2, or drawn from "
+        "the fit in the folder of an identified robot.",
     ),
 ]
 Tune = Annotated[
@@ -110,7 +113,7 @@ def compare(
     from ukctrl.studies.tuning import SimulationJournal
 
     entries = [_parse_entry(text, scenario) for text in controllers or ()]
-    levels, factors = _parse_levels(mismatch), tuple(map(Factor.parse, vary or []))
+    levels, factors = parse_mismatch(mismatch), tuple(map(Factor.parse, vary or []))
     about_tuning = {"cost": cost, "over": None if front else over, "searches": searches}
     about_tuning |= {"subject-to": subject_to, "ensemble": ensemble}
     budget = _parse_budget(tune, levels, factors, about_tuning)
@@ -186,16 +189,6 @@ def _parse_entry(text: str, scenario: str) -> Entry:
     return dc.replace(entry, controller=resolve_card(str(entry.controller), scenario))
 
 
-def _parse_levels(text: str | None) -> list[float]:
-    from ukctrl.core.files.table_paths import parse_number
-
-    pieces = [] if text is None else text.split(",")
-    levels = [level for piece in pieces if (level := parse_number(piece.strip())) is not None]
-    if len(levels) < len(pieces):
-        raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
-    return levels
-
-
 def _parse_terms(text: str) -> ErrorSpec:
     """Read what loops are designed for: ``bandwidth=100,damping=0.7``."""
     from ukctrl.control.error_dynamics_spec import ERROR_SPEC_FIELDS
@@ -232,7 +225,7 @@ def _parse_front(text: str | None, over: list[str] | None, points: int | None) -
 
 def _parse_budget(
     tune: int | None,
-    levels: Sequence[float],
+    levels: Sequence[MismatchLevel],
     factors: tuple[Factor, ...],
     settings: Mapping[str, Any],
 ) -> Budget | None:
@@ -242,11 +235,13 @@ def _parse_budget(
             if value not in (None, []):
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
+    from ukctrl.studies.batch.mismatch_level import mismatch_order
     from ukctrl.studies.tuning import Budget, Plants
 
     plants, count = Plants(), settings["ensemble"]
     if count is not None:
-        plants = Plants(count=count, mismatch=max(levels, default=0.0), vary=factors)
+        largest = max(levels, key=mismatch_order, default=0.0)
+        plants = Plants(count=count, mismatch=largest, vary=factors)
     return Budget(
         simulations=tune,
         cost=settings["cost"] or "rms_phi",

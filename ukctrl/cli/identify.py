@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ukctrl.cli.arguments import import_command, output_folder
-from ukctrl.cli.options import Json, Out, Quiet, Trust
+from ukctrl.cli.options import LOGS, Json, LogColumns, LogFile, Out, Quiet, Trust
 from ukctrl.core.errors import InputError
 
 RobotName = Annotated[
@@ -18,31 +18,13 @@ Logs = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[LOG]...", help="Its logs: CSV, Parquet, NPZ, result.nc, bags, MCAP."),
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--log",
-        metavar="KEY=VALUE",
-        help="What is in the logs, such as position='q{n}', effort='tau_{joint}'; again for more.",
-        rich_help_panel="Logs",
-    ),
-]
-Table = Annotated[
-    Path | None,
-    typer.Option(
-        "--log-file",
-        metavar="FILE",
-        help="The same as a table of a file; absent: log.toml beside the robot.",
-        rich_help_panel="Logs",
-    ),
-]
 Validate = Annotated[
     list[Path] | None,
     typer.Option(
         "--validate",
         metavar="LOG",
         help="Judge by this log instead of the last third of each.",
-        rich_help_panel="Logs",
+        rich_help_panel=LOGS,
     ),
 ]
 Cutoff = Annotated[
@@ -78,8 +60,8 @@ def identify(
     robot: RobotName,
     logs: Logs = None,
     *,
-    columns: Columns = None,
-    log_file: Table = None,
+    columns: LogColumns = None,
+    log_file: LogFile = None,
     validate: Validate = None,
     cutoff: Cutoff = None,
     friction: FrictionOption = "coulomb",

@@ -12,6 +12,8 @@ from ukctrl.core.subprocess_safety import set_quiet
 
 OUTPUT = "Output"
 """Help panel of what a command writes and prints."""
+LOGS = "Logs"
+"""Help panel of logs of real robots."""
 
 
 def option(spec: str, panel: str | None, text: str) -> Any:
@@ -127,6 +129,24 @@ Out = Annotated[
         help="Where to write; absent: out/NAME.",
         autocompletion=candidates.folders,
         rich_help_panel=OUTPUT,
+    ),
+]
+LogColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log",
+        metavar="KEY=VALUE",
+        help="What is in the logs, such as position='q{n}' or effort='tau_{joint}'; repeatable.",
+        rich_help_panel=LOGS,
+    ),
+]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log-file",
+        metavar="FILE",
+        help="The same as a table of a file; absent: log.toml beside the robot.",
+        rich_help_panel=LOGS,
     ),
 ]
 Trust = Annotated[

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Literal
+
 import typer
 
-from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
+from ukctrl.cli.arguments import import_command, load_scenario, output_folder, prefix_errors
 from ukctrl.cli.options import (
+    LOGS,
     ControllerOption,
     Format,
     Json,
+    LogColumns,
+    LogFile,
     Out,
     Quiet,
     ScenarioName,
     Set,
     Trust,
     Width,
+    option,
 )
 from ukctrl.cli.terminal.interrupt import interruptible
 from ukctrl.cli.terminal.lines import print_result
 from ukctrl.cli.terminal.progress_bars import run_progress
 from ukctrl.cli.terminal.summaries import result_lines
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
+
+Against = Annotated[
+    Path | None,
+    option("--against LOG", LOGS, "Log of the real robot to play, and to show beside the run."),
+]
+PlayOption = Annotated[
+    Literal["references", "inputs"] | None,
+    option(
+        "--play WHAT",
+        LOGS,
+        "references: the controller follows the logged joints; inputs: the logged efforts act, "
+        "without feedback. Absent: references, where there is a controller.",
+    ),
+]
 
 
 def run(
@@ -28,6 +50,10 @@ def run(
     *,
     controller: ControllerOption = None,
     changes: Set = None,
+    against: Against = None,
+    play: PlayOption = None,
+    columns: LogColumns = None,
+    log_file: LogFile = None,
     out: Out = None,
     formats: Format = None,
     width: Width = None,
@@ -36,6 +62,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run a scenario and write its result, figures and report."""
+    if against is None and (play or columns or log_file):
+        raise InputError("--play, --log and --log-file are about a log; give --against LOG, too.")
     chosen = load_scenario(scenario, controller, changes, trust)
     from ukctrl.reports.run_page import write_report
     from ukctrl.simulation.assemble.scenario_robots import true_robot
@@ -45,7 +73,14 @@ def run(
         with prefix_errors(scenario), run_progress(chosen.title, quiet or as_json) as callbacks:
             progress, planning = map(stop.checked, callbacks)
             robot = true_robot(chosen.robot)
-            result = simulate(chosen, progress=progress, planning=planning, robot=robot)
+            if against is None:
+                result = simulate(chosen, progress=progress, planning=planning, robot=robot)
+            else:
+                replay = import_command("ukctrl_identification.log_replay")
+                log = (against, columns or [], log_file)
+                result = replay.simulate_against_file(
+                    chosen, robot, log, play, folder, progress, planning
+                )
         stop.block()
         result.save(folder)
         write_report(result, folder, robot)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli import options
-from ukctrl.cli.arguments import load_scenario, output_folder, prefix_errors
+from ukctrl.cli.arguments import load_scenario, output_folder, parse_mismatch, prefix_errors
 from ukctrl.cli.job_options import ClusterOption, Jobs, job_options
 from ukctrl.cli.options import option
 from ukctrl.cli.terminal.interrupt import interruptible
@@ -36,6 +36,15 @@ Seed = Annotated[
 DesignOption = Annotated[
     str | None,
     option("--design [grid|random|sobol|saltelli]", "What varies", "How points are chosen."),
+]
+Mismatch = Annotated[
+    str | None,
+    option(
+        "--mismatch LEVEL",
+        "What varies",
+        "Draw another true robot for each run: off by up to a fraction, or from the fit in the "
+        "folder of an identified robot.",
+    ),
 ]
 Repeats = Annotated[
     int, option("--repeats R", "What varies", "Runs of each point, each with its own seed.")
@@ -75,6 +84,7 @@ def sweep(
     design: DesignOption = None,
     seed: Seed = None,
     repeats: Repeats = 1,
+    mismatch: Mismatch = None,
     controller: options.ControllerOption = None,
     changes: options.Set = None,
     jobs: Jobs = None,
@@ -102,6 +112,14 @@ def sweep(
     from ukctrl.studies.sweep import sweep as run_sweep
     from ukctrl.studies.sweep_analysis import SweepAnalysis, write_study_report
     from ukctrl.studies.sweep_analysis.study_page import empty_report, report
+    from ukctrl.studies.tuning.plants import mismatch_effects, with_mismatch
+
+    levels = parse_mismatch(mismatch)
+    if len(levels) > 1:
+        raise InputError(f"--mismatch of sweep must be one level; got '{mismatch}'.")
+    with prefix_errors(scenario):
+        for effect in mismatch_effects(base, levels).values():
+            base = with_mismatch(base, effect)
 
     stopping = interruptible()
     with (

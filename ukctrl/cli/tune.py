@@ -12,6 +12,7 @@ from ukctrl.cli.arguments import (
     import_command,
     load_scenario,
     output_folder,
+    parse_mismatch,
     parse_ranges,
     prefix_errors,
 )
@@ -25,6 +26,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
+    from ukctrl.studies.batch.mismatch_level import MismatchLevel
     from ukctrl.studies.tuning import Plants
 
 DEFAULT_BUDGET = 100
@@ -37,12 +39,12 @@ DEFAULT_MISMATCH = 0.1
 Simulations = Annotated[int, option("--budget -n N", "Tuning", "Simulations that may be spent.")]
 Method = Annotated[str, option("--method METHOD", "Tuning", "simplex, evolution or cma.")]
 Mismatch = Annotated[
-    float | None,
+    str | None,
     option(
         "--mismatch LEVEL",
         "Plants",
-        "Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
-        "without --vary: 0.1.",
+        "Largest fraction by which a plant's parameters are off, or the folder of an identified "
+        "robot, from whose fit plants are drawn; absent, with --ensemble and without --vary: 0.1.",
     ),
 ]
 AggregateOption = Annotated[
@@ -150,7 +152,7 @@ def tune(
 
 def _parse_plants(
     ensemble: int | None,
-    mismatch: float | None,
+    mismatch: str | None,
     vary: list[str] | None,
     aggregate: str,
     held_out: int | None,
@@ -162,14 +164,17 @@ def _parse_plants(
 
     factors = tuple(Factor.parse(text) for text in vary or [])
     count = 1 if ensemble is None else ensemble
-    if mismatch is None:
-        mismatch = DEFAULT_MISMATCH if count > 1 and not factors else 0.0
-    differ = bool(mismatch or factors)
+    level: MismatchLevel = DEFAULT_MISMATCH if count > 1 and not factors else 0.0
+    if mismatch is not None:
+        level, *more = parse_mismatch(mismatch)
+        if more:
+            raise InputError(f"--mismatch of tune must be one level; got '{mismatch}'.")
+    differ = bool(level or factors)
     if held_out is None:
         held_out = count if count > 1 else DEFAULT_HELD_OUT if differ else 0
     return Plants(
         count=count,
-        mismatch=mismatch,
+        mismatch=level,
         vary=factors,
         aggregate=cast("Aggregate", aggregate),
         held_out=held_out,

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ukctrl.control.feedforward.inversion import AnyInversion
     from ukctrl.control.feedforward.inversion.flat_outputs import Flat
     from ukctrl.control.feedforward.inversion.inversion import Inversion, JointMotion
+    from ukctrl.control.feedforward.inversion.recorded_motion import Recorded
     from ukctrl.control.feedforward.inversion.servo_dae import ServoDae
     from ukctrl.control.feedforward.inversion.stable_inversion import StableInversion
     from ukctrl.control.feedforward.nominal_motion import NominalMotion
@@ -136,6 +137,7 @@ __all__ = [
     "Posture",
     "Power",
     "Prioritized",
+    "Recorded",
     "RegulatorGains",
     "RegulatorLaw",
     "ResolvedAcceleration",

@@ -28,11 +28,13 @@ from ukctrl.reports.scene.run_scene import run_scene
 from ukctrl.robot import Robot
 from ukctrl.simulation.result import metrics, sample_measures
 from ukctrl.simulation.result.atomic_files import toml_text
+from ukctrl.simulation.result.logged_channels import log_differences
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_id import run_id_of_result
 from ukctrl.simulation.result.verdicts import headline
 
+LOG_CAPTION = "Short dashes are the log of the real robot."
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
 
@@ -73,11 +75,12 @@ def write_report(result: Result, directory: AnyPath, robot: Robot | None = None)
 @styled
 def page_figures(result: Result) -> list[html_page.PageFigure]:
     """Draw every figure that has something to show."""
+    logged = () if result.logged is None else ("path", "errors", "inputs", "motion")
     return [
         html_page.page_figure(
             name,
             plot.FIGURES[name].title,
-            plot.FIGURES[name].caption,
+            f"{plot.FIGURES[name].caption} {LOG_CAPTION if name in logged else ''}".rstrip(),
             functools.partial(plot.draw, result, name),
         )
         for name in plot.available(result)
@@ -111,6 +114,7 @@ def html(
         "figures": images,
         "metrics": _metric_table(result),
         "blocks": _block_table(result),
+        "differences": _difference_table(result),
         "audit": audit,
         "scenario": html_page.highlight_toml(scenario),
         "provenance": html_page.provenance_entries(result.provenance),
@@ -203,13 +207,15 @@ def _metric_table(result: Result) -> ReportTable:
     Without servo rows there is no task, and nothing to say about it.
     """
     labels = result.labels
-    columns = [TableColumn("metric", "name"), TableColumn("value"), TableColumn("unit", "unit")]
+    values = [TableColumn("value"), *([TableColumn("log")] if result.log_metrics else [])]
+    columns = [TableColumn("metric", "name"), *values, TableColumn("unit", "unit")]
     return ReportTable.from_rows(
         [*columns, TableColumn("meaning", "meaning")],
         (
             [
                 name,
                 number(result.metric(name), 4),
+                *([number(result.log_metrics[name], 4)] if result.log_metrics else []),
                 unit_text(metrics.unit_in(name, labels)),
                 metric_description(name),
             ]
@@ -225,14 +231,28 @@ def _block_table(result: Result) -> ReportTable | None:
     if len(labels.blocks) < 2:
         return None
     names = [name for name, metric in metrics.METRICS.items() if metric.per_block]
+    sources = [("", result.metrics), (" in the log", result.log_metrics)]
     return ReportTable.from_rows(
         [TableColumn("block", "text"), *map(TableColumn, names)],
         (
-            [block] + [si(result.metric(name), metrics.unit_in(name, labels)) for name in of_block]
+            [f"{block}{label}"]
+            + [si(values[name], metrics.unit_in(name, labels)) for name in of_block]
             for block in labels.blocks
             for of_block in ([f"{name}.{block}" for name in names],)
+            for label, values in sources
+            if values
         ),
     )
+
+
+def _difference_table(result: Result) -> ReportTable | None:
+    """Return how far the run is from its log, channel by channel; None where there is none."""
+    columns = TableColumn("channel", "name"), TableColumn("rms"), TableColumn("largest")
+    rows = [
+        [f"{one.quantity}.{one.name}", si(one.rms, one.unit), si(one.largest, one.unit)]
+        for one in log_differences(result.samples)
+    ]
+    return ReportTable.from_rows(columns, rows) if rows else None
 
 
 def _audit(provenance: Mapping[str, Any]) -> list[Verdict]:

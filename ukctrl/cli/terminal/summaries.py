@@ -54,6 +54,7 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     from ukctrl.simulation.result.sample_measures import reaction_peaks
     from ukctrl.simulation.result.verdicts.inequality_verdict import inequality_verdicts
     from ukctrl.simulation.result.verdicts.law_verdicts import relaxation_verdicts
+    from ukctrl.simulation.result.verdicts.log_verdicts import log_verdicts
 
     level, belief = result.status_level, result.belief
     names = result.names
@@ -76,23 +77,31 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
         lines += hanging_lines("  ", f"the start: {moved}")
     limits = [verdict for verdict in inequality_verdicts(result) if verdict not in reasons]
     notes = (verdict for verdict in relaxation_verdicts(result) if verdict.level == "note")
-    for verdict in (*reasons, *limits, *notes):
+    for verdict in (*reasons, *limits, *notes, *log_verdicts(result)):
         lines += hanging_lines(
             "  ", f"{verdict.subject}: {verdict.text}", text_style=LEVEL_STYLES[verdict.level]
         )
+    logged = result.log_metrics
     rows = [
-        (name, f"{value:.4g}", unit_text(unit_in(name, result.labels)))
+        [name, f"{value:.4g}", *_log_cell(logged, name), unit_text(unit_in(name, result.labels))]
         for name, value in result.metrics.items()
         if "." not in name and math.isfinite(value)
     ]
     rows += [
-        (f"reaction {peak.block}", f"{peak.value:.4g}", peak.unit)
+        [f"reaction {peak.block}", f"{peak.value:.4g}", *_log_cell(logged, ""), peak.unit]
         for peak in reaction_peaks(result.samples)[:MAX_REACTIONS]
     ]
-    columns = TableColumn("", "name"), TableColumn(""), TableColumn("", "unit")
+    values = [TableColumn("run"), TableColumn("log")] if logged else [TableColumn("")]
+    columns = TableColumn("", "name"), *values, TableColumn("", "unit")
     lines += table_lines(ReportTable.from_rows(columns, rows)) if rows else []
     lines += file_lines(folder, ("report", "report.html"), ("data", "result.nc"))
     return lines
+
+
+def _log_cell(logged: Mapping[str, float], name: str) -> list[str]:
+    """Return the cell of a metric of the log, where there is one."""
+    value = logged.get(name, math.nan)
+    return [] if not logged else [f"{value:.4g}" if math.isfinite(value) else ""]
 
 
 def workspace_lines(created: Sequence[Path], folder: Path) -> list[Line]:

@@ -33,6 +33,7 @@ from ukctrl.reports.plot.series import (
     passive,
     signals,
 )
+from ukctrl.simulation.result.logged_channels import is_logged
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts.error_floor import NEGLIGIBLE
 
@@ -149,7 +150,9 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
             "Signals",
             "Recorded signals beside the standard quantities.",
             signals,
-            lambda result: any(_known(result, name) for name in result.samples.signals),
+            lambda result: any(
+                _known(result, name) for name in result.samples.signals if not is_logged(name)
+            ),
         ),
         "passive": FigureSpec(
             "Passive constraints",

@@ -28,6 +28,9 @@ MIN_VISIBLE_SHARE = 0.02
 """A smaller part of a linear axis cannot be seen."""
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""
+LOG_DASHES = (0, (2.2, 1.4))
+LOG_MARGIN = 0.05
+"""Part of a panel's height that is left beside the log."""
 MAX_HIDDEN_NAMES = 3
 """So many lines that are not seen are named."""
 
@@ -181,6 +184,31 @@ def draw_commands(axes: Axes, result: Result, columns: Sequence[int]) -> None:
         for k in columns:
             x, y = panels.thin(result.time, panels.finite_on_paper(result["u_commanded"][:, k]))
             axes.plot(x, y, color=style.FAINT, linewidth=0.7)
+
+
+def draw_log(axes: Axes, time: Array, values: Array | None, scale: float = 1.0) -> None:
+    """Draw what was logged of the lines of a panel, dashed in their colours; it must show, too.
+
+    Args:
+        axes: Where, with its lines and limits.
+        time: When.
+        values: A column for each line; None: there is no log.
+        scale: By what the lines are multiplied.
+    """
+    if values is None or not np.isfinite(values).any():
+        return
+    coloured = values.shape[1] <= line_labels.FULL_LEGEND
+    for k, column in enumerate(values.T):
+        color = style.PALETTE[k % len(style.PALETTE)] if coloured else style.FAINT
+        x, y = panels.thin(time, scale * panels.finite_on_paper(column))
+        axes.plot(x, y, color=color, linewidth=1.0, linestyle=LOG_DASHES, zorder=1.8)
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        values = values[values > low]
+    lowest, highest = (scale * end for end in panels.extent(values))
+    margin = LOG_MARGIN * (high - low)
+    if values.size:
+        axes.set_ylim(min(low, lowest - margin), max(high, highest + margin))
 
 
 def shade_saturation(axes: Axes, result: Result, columns: Sequence[int]) -> None:

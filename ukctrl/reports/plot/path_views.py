@@ -13,6 +13,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.reports.plot import line_labels, panels, style
+from ukctrl.reports.plot.marks import LOG_DASHES
 from ukctrl.simulation.result.result import Result
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ def path(result: Result) -> Figure:
     reference: Array = np.broadcast_to(np.nan, position.shape)
     if "frame_reference" in result.samples:
         reference = result["frame_reference"]
-    low, high = _box(position, reference)
+    logged = reference if result.logged is None else result.logged["frame_position"]
+    low, high = _box(position, reference, logged)
     shown = np.r_[0 : len(position) : 1 + len(position) // panels.MOST_POINTS, len(position) - 1]
-    position, reference = (
-        panels.finite_on_paper(position[shown]),
-        panels.finite_on_paper(reference[shown]),
+    position, reference, logged = (
+        panels.finite_on_paper(points[shown]) for points in (position, reference, logged)
     )
     side = 0 if high[0] - low[0] >= high[1] - low[1] else 1
     views: list[tuple[Axes, Array]] = [(_space(figure, spots[0], position, low, high), PROJECTION)]
@@ -100,12 +101,15 @@ def path(result: Result) -> Figure:
         for axes, projection in views:
             moved, target = position[:, k] @ projection, reference[:, k] @ projection
             _trace(axes, moved, target, color, panels.shorten(frame))
+            if result.logged is not None:
+                x, y = (logged[:, k] @ projection).T
+                axes.plot(x, y, color=style.INK, linewidth=1.0, linestyle=LOG_DASHES, zorder=2.1)
     return figure
 
 
-def _box(position: Array, reference: Array) -> tuple[Array, Array]:
+def _box(*points: Array) -> tuple[Array, Array]:
     """Return the smallest and largest corner of everything drawn."""
-    corners = panels.bounding_box((position, reference))
+    corners = panels.bounding_box(points)
     if corners is None:
         return np.full(3, -0.5), np.full(3, 0.5)
     low, high = corners

@@ -12,6 +12,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import si_prefix, unit_text
 from ukctrl.reports.plot import line_labels, marks, panels, style
 from ukctrl.simulation.result import sample_measures
+from ukctrl.simulation.result.logged_channels import is_logged
 from ukctrl.simulation.result.quantities import FIELDS, common_unit, per_second
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.result_files import netcdf_variables
@@ -68,6 +69,7 @@ def inputs(result: Result) -> Figure:
             panels.fit_y_axis(axes, values)
             marks.mark_limits(axes, values, ends, names)
             marks.mark_exceeded(axes, result.time, values, ends, when=False)
+            marks.draw_log(axes, result.time, _logged(result, "u", columns))
             marks.draw_switches(axes, result)
 
         title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
@@ -203,7 +205,8 @@ def grip(result: Result) -> Figure:
 def signals(result: Result) -> Figure:
     """Draw what the controller recorded about itself; an error in one panel with its bound."""
     drawn = []
-    shown = [name for name in result.samples.signals if np.isfinite(result[name]).any()]
+    signals = (name for name in result.samples.signals if not is_logged(name))
+    shown = [name for name in signals if np.isfinite(result[name]).any()]
     errors = [name for name in shown if name.endswith("_error")]
     bounds = {name: name.removesuffix("_error") + "_bound" for name in errors}
     for name in shown:
@@ -356,6 +359,7 @@ def _with_limits(
         values = _columns(result, name, columns)
         marks.mark_limits(axes, values, ends, names)
         marks.mark_exceeded(axes, result.time, values, ends)
+        marks.draw_log(axes, result.time, _logged(result, name, columns))
 
     return panel._replace(draw=draw)
 
@@ -365,6 +369,11 @@ def _columns(result: Result, name: str, columns: Sequence[int]) -> Array:
     first, last = columns[0], columns[-1] + 1
     values = result[name]
     return values[:, first:last] if last - first == len(columns) else values[:, columns]
+
+
+def _logged(result: Result, name: str, columns: Sequence[int]) -> Array | None:
+    """Return what was logged of some columns of an array; None where there is no log."""
+    return None if result.logged is None else result.logged[name][:, columns]
 
 
 def _lines(
@@ -392,6 +401,9 @@ def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> pa
     def draw(axes: Axes, legend_width: float) -> None:
         values, promised = np.stack(list(norms.values()), axis=1), error_floor(result, name)
         _log_lines(axes, result.time, values, list(norms), legend_width, promised)
+        if (logged := result.logged) is not None:
+            columns = [sample_measures.error_norm(logged, name, block) for block in norms]
+            marks.draw_log(axes, result.time, np.stack(columns, axis=1))
         units = [
             result.labels.row_units[i] for block in norms for i in result.labels.block_rows(block)
         ]
@@ -431,5 +443,6 @@ def _scaled_rows(
         if floor_band:
             panels.fit_y_axis(axes, values, [factor * end for end in floor_band], scale=factor)
             marks.grey_floor(axes, promised, scale=factor)
+        marks.draw_log(axes, result.time, _logged(result, name, rows), factor)
 
     return panel._replace(draw=draw)

@@ -23,6 +23,7 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import result_files, sample_measures
 from ukctrl.simulation.result.atomic_files import finite_or_none, to_plain_data, utf8_text
 from ukctrl.simulation.result.column_files import data_frame
+from ukctrl.simulation.result.logged_channels import log_differences, log_metrics, logged_samples
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.run_record import STATUSES, RunRecord, Status
 from ukctrl.simulation.result.samples import Samples, SignalSeries
@@ -148,6 +149,19 @@ class Result(RunRecord, NotebookRepr):
         """The verdict on the whole, with its reasons: whether the run is to be believed."""
         return run_verdict(self, self.verdicts)
 
+    @functools.cached_property
+    def logged(self) -> Samples | None:
+        """The log of a real robot that the run was played against, at the run's times.
+
+        NaN stands for what was not logged; None: there is no log.
+        """
+        return logged_samples(self.samples)
+
+    @functools.cached_property
+    def log_metrics(self) -> dict[str, float]:
+        """Every metric of that log by name; empty where there is none."""
+        return {} if self.logged is None else log_metrics(self.logged)
+
     @property
     def status_level(self) -> Level:
         """How good the news of its status is: a run that is not to be believed is never good."""
@@ -167,6 +181,7 @@ class Result(RunRecord, NotebookRepr):
             "verdict_reasons": [reason._asdict() for reason in self.belief.reasons],
             "metrics": {name: finite_or_none(value) for name, value in self.metrics.items()},
             **self._reactions(),
+            **self._log(),
             "provenance": finite_or_none(self.provenance),
         }
 
@@ -175,6 +190,13 @@ class Result(RunRecord, NotebookRepr):
         peaks = sample_measures.reaction_peaks(self.samples)
         entries = [peak._asdict() | {"value": finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
+
+    def _log(self) -> dict[str, Any]:
+        """Return the metrics of a log, and how far the run is from it, where there is one."""
+        if self.logged is None:
+            return {}
+        differences = [one._asdict() for one in log_differences(self.samples)]
+        return {"log": finite_or_none({"metrics": self.log_metrics, "differences": differences})}
 
     def plot(self, name: str) -> Any:
         """Return the Matplotlib figure of a quantity over time, such as ``"u"``, or one of the

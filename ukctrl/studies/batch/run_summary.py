@@ -22,6 +22,7 @@ from ukctrl.simulation.result.verdicts import RunVerdict
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate, simulate_for_metrics
 from ukctrl.simulation.step.simulation_run import MACHINE_FAILED
+from ukctrl.studies.batch.mismatch_level import MismatchLevel
 from ukctrl.studies.batch.task import TaskCallback
 
 _REPEATS, _TRAINING, _STUDY_SAMPLES, _DESIGN_POINTS, _HELD_OUT = range(5)
@@ -78,7 +79,7 @@ class RunSummary:
     """Whose run it is."""
     repeat: int = 0
     seed: int = 0
-    mismatch: float | None = None
+    mismatch: MismatchLevel | None = None
     """Mismatch between the true robot and the file's; None: the scenario as it is."""
     status: Status
     message: str
@@ -129,7 +130,7 @@ class SimulationTask:
     scenario: Scenario
     controller: str
     repeat: int = 0
-    mismatch: float | None = None
+    mismatch: MismatchLevel | None = None
     with_curves: bool = True
     with_result: bool = False
     """Whether the whole result is kept."""
@@ -143,7 +144,7 @@ class SimulationTask:
     """Whether a scenario that does not fit its robot is an error, and no run that failed."""
 
     def __str__(self) -> str:
-        off = "" if self.mismatch is None else f" with a mismatch of {self.mismatch:g}"
+        off = "" if self.mismatch is None else f" with a mismatch of {self.mismatch}"
         return f"'{self.controller}', repeat {self.repeat}{off}"
 
     def __call__(self, watch: TaskCallback) -> RunSummary:

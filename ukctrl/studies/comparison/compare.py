@@ -20,6 +20,7 @@ from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import AnyScenario, Scenario, as_scenario
 from ukctrl.simulation.scenario.scenario_argument import names_beside
+from ukctrl.studies.batch.mismatch_level import MismatchLevel, mismatch_order
 from ukctrl.studies.batch.run_store import RunStore, run_missing
 from ukctrl.studies.batch.run_summary import RunSummary, SimulationTask, repeat_seed
 from ukctrl.studies.batch.task import ProgressCallback, scaled_progress
@@ -53,7 +54,7 @@ def compare(
     controllers: AnyEntry | Sequence[AnyEntry] | None = None,
     *,
     repeats: int | None = None,
-    mismatch: Sequence[float] = (),
+    mismatch: Sequence[float | str] | str = (),
     equal: ErrorSpec | None = None,
     tuning: Budget | None = None,
     front: Front | tuple[str, str] | None = None,
@@ -78,7 +79,8 @@ def compare(
         repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
-            up to that fraction, while beliefs stay: ``[0.1, 0.2]``.
+            up to that fraction, while beliefs stay: ``[0.1, 0.2]``. The folder of an identified
+            robot is one, too: from what its fit does not know the true robot is drawn.
         equal: What the loops of all are designed for before anything else: a bandwidth, a settling
             time or a rejection, and a damping. Absent: the cards' gains.
         tuning: What each may spend on its gains before the comparison; absent: they are given.
@@ -122,7 +124,9 @@ def compare(
     if tuning is not None:
         vary = vary or tuning.plants.vary
     many = bool(mismatch or vary) or front is not None
-    count, levels = _repeat_count(repeats, mismatch, many), sorted(set(mismatch) - {0.0})
+    mismatch = [mismatch] if isinstance(mismatch, str) else mismatch
+    count = _repeat_count(repeats, mismatch, many)
+    levels = sorted(set(mismatch) - {0.0}, key=mismatch_order)
     variants = entry_scenarios(scenario, controllers, beside=beside, trust=trust)
     dropped = ignored_settings(scenario, variants)
     ready: dict[str, Loop] = {}
@@ -140,7 +144,7 @@ class _ComparisonPlan(NamedTuple):
     """What is to be run, beside the first of each."""
 
     repeats: int
-    mismatch_levels: Sequence[float]
+    mismatch_levels: Sequence[MismatchLevel]
     ignored_settings: Mapping[str, tuple[str, ...]]
     design_spec: ErrorSpec | None
     prepared_loops: Mapping[str, Loop]
@@ -264,12 +268,12 @@ def _tune_entries(
     return tunings
 
 
-def _repeat_count(repeats: int | None, mismatch: Sequence[float], many: bool) -> int:
+def _repeat_count(repeats: int | None, mismatch: Sequence[MismatchLevel], many: bool) -> int:
     """Return how many repeats are asked for, all arguments checked."""
     if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
         raise InputError(f"repeats must be from 1 to {MAX_REPEATS}; got {repeats}.")
     for level in mismatch:
-        if not (math.isfinite(level) and 0.0 <= level < 1.0):
+        if not (isinstance(level, str) or (math.isfinite(level) and 0.0 <= level < 1.0)):
             raise InputError(
                 f"mismatch must be fractions from 0 to below 1, such as 0.1; got {level:g}."
             )
@@ -283,12 +287,12 @@ class RunKey(NamedTuple):
     search: int = 0
     """Which of several searches its gains are from."""
     repeat: int = 0
-    mismatch: float | None = None
+    mismatch: MismatchLevel | None = None
     """Level of the mismatch; None: the scenario as it is."""
 
 
 def _remaining_runs(
-    entries: Sequence[tuple[str, int]], repeats: int, levels: Sequence[float]
+    entries: Sequence[tuple[str, int]], repeats: int, levels: Sequence[MismatchLevel]
 ) -> Iterator[RunKey]:
     """Yield the runs beside the first of each controller, with the number of its search, in an
     order in which what is done when somebody stops can be paired.
@@ -301,7 +305,7 @@ def _remaining_runs(
 
 def _simulation_task(
     variants: Mapping[str, Sequence[Scenario]],
-    mismatches: Mapping[float, Mismatch],
+    mismatches: Mapping[MismatchLevel, Mismatch],
     values: Sequence[Mapping[str, object]] | None,
     key: RunKey,
 ) -> SimulationTask:

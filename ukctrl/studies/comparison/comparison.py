@@ -21,6 +21,7 @@ from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.simulation.result.column_files import csv_columns, data_frame
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.verdicts import SEVERITY, RunVerdict
+from ukctrl.studies.batch.mismatch_level import MismatchLevel
 from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries
@@ -108,7 +109,7 @@ class Comparison(NotebookRepr):
         """The repeats of the scenario as it is, by controller and in their order."""
         return self._runs_at(None)
 
-    def _runs_at(self, level: float | None) -> dict[str, tuple[RunSummary, ...]]:
+    def _runs_at(self, level: MismatchLevel | None) -> dict[str, tuple[RunSummary, ...]]:
         chosen = sorted(
             (run for run in self.outcomes if run.mismatch == level),
             key=lambda run: (run.repeat, run.search),
@@ -192,7 +193,7 @@ class Comparison(NotebookRepr):
         rows = [rank_metric(name, metrics.unit_in(name, labels), self.runs) for name in names]
         levels = {run.mismatch for run in self.outcomes if run.mismatch is not None}
         if levels:
-            runs = {0.0: self.runs} | {level: self._runs_at(level) for level in levels}
+            runs = {0.0: self.runs, **{level: self._runs_at(level) for level in levels}}
             robustness = mismatch_robustness(runs, self.error, labels)
             rows += robustness.rows[1:]
         front_p = [duel.p for duel in self.fronts.duels] if self.fronts else []

@@ -18,6 +18,7 @@ from ukctrl.reports.report_table import (
     TableColumn,
     metric_description,
 )
+from ukctrl.studies.batch.mismatch_level import mismatch_text
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.equal_bandwidth import LoopSummaries
 from ukctrl.studies.comparison.pareto_front import FrontDifference, Fronts, LawFront
@@ -105,7 +106,7 @@ def robustness_table(comparison: Comparison) -> ReportTable | None:
         return None
     unit = unit_text(robustness.unit)
     rows = [
-        [f"{number(100.0 * level)} %", unit]
+        [mismatch_text(level), unit]
         + [_mismatch_cell(at[k], name in row.marked) for name, at in robustness.entries.items()]
         for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
     ]

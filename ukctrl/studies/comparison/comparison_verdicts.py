@@ -12,6 +12,7 @@ from ukctrl.core.tie_breaking import first_smallest
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.verdicts import RunVerdict
+from ukctrl.studies.batch.mismatch_level import at_mismatch
 from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison.fairness import (
     DEFAULT_TEXTS,
@@ -332,7 +333,7 @@ def mismatch_verdict(robustness: Robustness) -> Verdict:
     if best:
         min_error = si(min(row.values[name] for name in best), row.unit)
         lowest = f"{quoted(best)}, {min_error} on average"
-    text = f"Lowest error at {number(100.0 * robustness.levels[-1])} %: {lowest}."
+    text = f"Lowest error {at_mismatch(robustness.levels[-1])}: {lowest}."
     fewer = [f"'{n}' in {o.completed} of {o.runs}" for n, o in at.items() if n not in done]
     if fewer:
         text = f"{text} Not all runs completed: {', '.join(fewer)}."

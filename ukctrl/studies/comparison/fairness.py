@@ -13,6 +13,7 @@ from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import BelievedRobot
+from ukctrl.studies.batch.mismatch_level import MismatchLevel, at_mismatch
 from ukctrl.studies.tuning import GainSearch
 
 _COMPARED_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType({
@@ -48,7 +49,7 @@ class CompletedRepeats(NamedTuple):
 
     repeats: int
     """Of the scenario as it is."""
-    levels: Mapping[float, int]
+    levels: Mapping[MismatchLevel, int]
     """At each level of mismatch."""
     seeds: tuple[int, ...]
     """Of the repeats."""
@@ -67,7 +68,7 @@ class RunConditions(NamedTuple):
     """Whether the user has stopped it, so that runs are missing."""
     failure: str = ""
     """At which runs the machine has failed, so that they are missing."""
-    levels: tuple[float, ...] = ()
+    levels: tuple[MismatchLevel, ...] = ()
     """The levels of mismatch that were asked for, without 0."""
     dropped: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Settings of the scenario's own controller that entries did not take over, by their names."""
@@ -108,7 +109,7 @@ class RunConditions(NamedTuple):
         if self.asked > 1 and self.random is not False:
             clauses.append(f"{done.repeats} of {self.asked} repeats")
         if self.levels:
-            counts = [f"{n} at {number(100.0 * level)} %" for level, n in done.levels.items()]
+            counts = [f"{n} {at_mismatch(level)}" for level, n in done.levels.items()]
             clauses.append(f"of {self.asked} with a mismatch {', '.join(counts)}")
         return f"; all controllers have {', and '.join(clauses)}" if clauses else ""
 

@@ -28,6 +28,7 @@ from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.atomic_files import attributes_of, finite_or_none
 from ukctrl.simulation.result.metrics.inequality_metrics import LENGTH_ROUNDING
 from ukctrl.simulation.result.quantities import Labels
+from ukctrl.studies.batch.mismatch_level import MismatchLevel, mismatch_order
 from ukctrl.studies.batch.run_summary import RunSummary
 
 TEST_DESCRIPTION = (
@@ -279,8 +280,9 @@ class Robustness(NamedTuple):
 
     metric: str
     unit: str
-    levels: tuple[float, ...]
-    """Largest relative change of a parameter of the true robot."""
+    levels: tuple[MismatchLevel, ...]
+    """Largest relative change of a parameter of the true robot, or the fit that it is drawn from.
+    """
     entries: Mapping[str, tuple[MismatchStatistics, ...]]
     rows: tuple[MetricRanking, ...]
     """The ranking at each level."""
@@ -300,10 +302,10 @@ class Robustness(NamedTuple):
 
 
 def mismatch_robustness(
-    runs: Mapping[float, Mapping[str, Sequence[RunSummary]]], metric: str, labels: Labels
+    runs: Mapping[MismatchLevel, Mapping[str, Sequence[RunSummary]]], metric: str, labels: Labels
 ) -> Robustness:
     """Return what the runs at each level amount to."""
-    levels = tuple(sorted(runs))
+    levels = tuple(sorted(runs, key=mismatch_order))
     unit = metrics.unit_in(metric, labels)
     names = dict.fromkeys(name for level in levels for name in runs[level])
     entries = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch.mismatch_level import MismatchLevel
 from ukctrl.studies.batch.run_summary import held_out_seed, training_seed
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.sweep.sampling_plan import sobol_points
@@ -38,8 +40,9 @@ class Plants:
     count: int = 1
     """How many plants a candidate is tuned on; 1 without ``mismatch`` or ``vary``: the scenario's
     own, with the training seed."""
-    mismatch: float = 0.0
-    """By which fraction the parameters of the true robots are off at most."""
+    mismatch: MismatchLevel = 0.0
+    """By which fraction the parameters of the true robots are off at most, or the folder of an
+    identified robot, from which they are drawn."""
     vary: tuple[Factor, ...] = ()
     """What else differs from plant to plant."""
     aggregate: Aggregate = "average"
@@ -51,10 +54,10 @@ class Plants:
         for name, value, lower in (("plants", self.count, 1), ("held-out", self.held_out, 0)):
             if not lower <= value <= MAX_PLANTS:
                 raise InputError(f"{name} must be from {lower} to {MAX_PLANTS}; got {value}.")
-        if not (math.isfinite(self.mismatch) and 0.0 <= self.mismatch < 1.0):
+        level = self.mismatch
+        if not (isinstance(level, str) or (math.isfinite(level) and 0.0 <= level < 1.0)):
             raise InputError(
-                f"mismatch must be a fraction from 0 to below 1, such as 0.1; "
-                f"got {self.mismatch:g}."
+                f"mismatch must be a fraction from 0 to below 1, such as 0.1; got {level:g}."
             )
         if self.aggregate not in get_args(Aggregate):
             raise unknown_name("aggregate", self.aggregate, get_args(Aggregate))
@@ -144,19 +147,24 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def mismatch_effects(scenario: Scenario, levels: Sequence[float]) -> dict[float, Mismatch]:
+def mismatch_effects(
+    scenario: Scenario, levels: Sequence[MismatchLevel]
+) -> dict[MismatchLevel, Mismatch]:
     """Return the effect for each level: masses and inertias are off by up to that fraction.
 
-    A robot of formulas has no bodies; its parameters are off instead.
+    A robot of formulas has no bodies; its parameters are off instead. Of the folder of an
+    identified robot the true one is drawn from what the fit does not know.
 
     Raises:
-        InputError: The robot has neither.
+        InputError: The robot has neither, or the folder has no fit of it.
     """
     if not levels:
         return {}
     robot = true_robot(scenario.robot)
     effects = {
-        level: Mismatch(name=EFFECT_NAME, parameters=level)
+        level: Mismatch(name=EFFECT_NAME, identified=Path(level))
+        if isinstance(level, str)
+        else Mismatch(name=EFFECT_NAME, parameters=level)
         if robot.parameters
         else Mismatch(name=EFFECT_NAME, mass=level, inertia=level)
         for level in levels

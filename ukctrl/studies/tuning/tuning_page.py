@@ -17,6 +17,7 @@ from ukctrl.reports.plot import overlay
 from ukctrl.reports.report_table import ReportTable, TableCell, TableColumn
 from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.result import Result
+from ukctrl.studies.batch.mismatch_level import mismatch_text
 from ukctrl.studies.study_report import Report, ReportSection
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.cost import MAX_VIOLATION, Limit
@@ -177,7 +178,12 @@ def search_conditions(tuned: Tuned) -> list[tuple[str, str]]:
         ("seed", f"{tuning.seed}, not used by any repeat of a comparison"),
     ]
     if plants.count > 1 or plants.held_out:
-        off = f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
+        level = mismatch_text(plants.mismatch)
+        off = (
+            f"drawn from the fit '{level}'"
+            if isinstance(plants.mismatch, str)
+            else f"masses, inertias or parameters off by up to {level}"
+        )
         differences = [off] if plants.mismatch else []
         differences += [f"{factor.path} varied" for factor in plants.vary]
         facts.append(("plants", "; ".join([*differences, "a seed of noise and start for each"])))

@@ -22,6 +22,7 @@ from ukctrl.simulation.result.verdicts import (
     actuator_verdicts,
     estimate_verdict,
     inequality_verdict,
+    log_verdicts,
     outcome_verdicts,
     simulation_verdicts,
 )
@@ -82,6 +83,7 @@ def judge(result: RunRecord) -> tuple[Verdict, ...]:
         *relaxation_verdicts(result),
         *inequality_verdict.inequality_verdicts(result),
         estimate_verdict.consistency(result),
+        *log_verdicts.log_verdicts(result),
         simulation_verdicts.joints(result),
         simulation_verdicts.drift(result),
         simulation_verdicts.reactions(result),
