@@ -159,8 +159,11 @@ def _add_descriptions(definitions: Schema, roots: Iterable[Any]) -> None:
         if definition is None:
             continue
         for name, text in _field_docs(cls).items():
-            if name in definition["properties"]:
-                definition["properties"][name]["description"] = text
+            # a key that is a word of Python's stands in the file under its alias
+            field = getattr(cls, "__pydantic_fields__", {}).get(name)
+            key = name if field is None else field.alias or name
+            if key in definition["properties"]:
+                definition["properties"][key]["description"] = text
 
 
 def _classes(roots: Iterable[Any]) -> Iterator[type]:
