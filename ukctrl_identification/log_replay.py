@@ -114,8 +114,8 @@ def simulate_against_file(
     Raises:
         InputError: As for `simulate_against`; or the log has a fault.
     """
-    file, *columns = log
-    (read,), notes = checked_logs(robot, [file], command_settings(robot, *columns))
+    file, pairs, table = log
+    (read,), notes = checked_logs(robot, [file], command_settings(robot, pairs, table))
     return simulate_against(
         scenario, read, folder,
         play=play, notes=notes, progress=progress, planning=planning, robot=robot,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def replayed_scenario(
         path = Table(file=file, time="time", columns=names, degree="quintic", ends="free")
         servo = (JointFollows(name="joints", joints=joints, path=path),)
     if play == "references":
-        controller = scenario.controller
+        controller: Any = scenario.controller
         if getattr(controller, "path", None) is not None:  # it would follow that one instead
             controller = dc.replace(controller, path=None)
         return dc.replace(scenario, servo=servo, start=start, timing=timing, controller=controller)

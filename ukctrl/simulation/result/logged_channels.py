@@ -88,9 +88,10 @@ def log_metrics(logged: Samples) -> dict[str, float]:
 
 def log_differences(samples: Samples) -> tuple[LogDifference, ...]:
     """Return how far a run is from its log, channel by channel, as far as they were logged."""
-    logged = logged_samples(samples)
-    differences = []
-    for quantity in COMPARED if logged is not None and len(samples) else ():
+    logged, differences = logged_samples(samples), list[LogDifference]()
+    if logged is None or not len(samples):
+        return ()
+    for quantity in COMPARED:
         field, labels = FIELDS[quantity], samples.labels
         entries = zip(labels.names[field.dims[0]], field.units(labels), strict=True)
         for k, (name, unit) in enumerate(entries):
