@@ -24,8 +24,8 @@ from ukctrl_identification.logged_motions import logged_motions, logged_velociti
 from ukctrl_identification.measured_motion import Motion
 from ukctrl_identification.passive_motion import driven, independent_velocities, passive_stack
 
-Play = Literal["inputs", "references"]
-"""What of a log a simulation is given."""
+Play = Literal["references", "inputs", "task"]
+"""What of a log a simulation is given: its motion, its efforts, or its first state alone."""
 MIN_KNOTS = 10
 """Samples that scenario and log must have in common."""
 FILE = "log-motion.csv"
@@ -81,7 +81,7 @@ def replayed_scenario(
 ) -> Scenario:
     """Return a scenario that plays a log from its first state on.
 
-    With ``inputs`` the motors give what was logged, whatever happens; what would come between law
+    With ``task`` the scenario goes on from there as it is. With ``inputs`` the motors give what was logged, whatever happens; what would come between law
     and motors, or change what sensors say, is left out. With ``references`` the scenario's own
     controller follows the logged motion of the joints that have motors.
 
@@ -89,7 +89,7 @@ def replayed_scenario(
         scenario: The scenario.
         robot: Its robot.
         played: What is played.
-        play: Which of both.
+        play: Which of them.
         folder: Where the file with it is written.
 
     Raises:
@@ -103,6 +103,8 @@ def replayed_scenario(
         q=tuple(motion.q[0].tolist()), v=tuple(motion.v[0].tolist()), t=first,
     )  # fmt: skip
     timing = dc.replace(scenario.timing, duration=last - first)
+    if play == "task":
+        return dc.replace(scenario, start=start, timing=timing)
     columns: dict[str, Vector] = {"time": motion.time}
     if play == "references" or not scenario.servo:
         joints = followed_joints(robot, played)
