@@ -8,8 +8,8 @@ In order:
    and the schemas of its files.
 3. ``catalogue``: what there is, and what kind it is.
 4. One file a command: ``view``, ``run``, ``check``, ``analyze``, ``compare``, ``tune``, ``learn``,
-   ``identify``, ``sweep``, ``report``, ``export``, ``reproduce``, ``list``; ``init_schema`` has `init` and
-   `schema`.
+   ``identify``, ``sweep``, ``report``, ``export``, ``reproduce``, ``list``; ``init_schema`` has
+   `init` and `schema`.
 5. ``study_file``: their options as
    keys of a file. ``main``: the command line; ``__main__`` calls it for ``python -m ukctrl.cli``.
 """

@@ -145,7 +145,7 @@ LogFile = Annotated[
     typer.Option(
         "--log-file",
         metavar="FILE",
-        help="The same as a table [log] of a TOML file; absent: log.toml beside the robot.",
+        help="The same as a table of a file; absent: log.toml beside the robot.",
         rich_help_panel=LOGS,
     ),
 ]
