@@ -28,9 +28,12 @@ Play = Literal["references", "inputs", "task"]
 """What of a log a simulation is given: its motion, its efforts, or its first state alone."""
 MIN_KNOTS = 10
 """Samples that are played at least."""
-END_PERIODS, END_KNOTS = 2.0, 4
-"""Periods of the positions' filter, and samples beside, at either end of a motion that are not
-played: derivatives are least certain there."""
+END_PERIODS = 2.0
+"""Periods of the positions' filter at either end of a motion that are left out: derivatives are
+least certain there, and a spline through them would ring for long."""
+END_KNOTS = 8
+"""Samples more that a spline goes through before and after what is played: it is least certain at
+its own ends."""
 SMOOTH = 0.05
 """Part of the samples' frequency that the filter's is at most: where it is near half of it, what
 is played changes from sample to sample."""
@@ -122,8 +125,7 @@ def replayed_scenario(
         columns |= {f"r.{name}": by_name[name].angles(played.reference.q)[:, 0] for name in joints}
     if play == "inputs":
         columns |= _motion_columns(robot, played)
-    file, part = folder / FILE, slice(k - 1, len(motion.time) - k + 1)
-    # a spline through the uncertain ends would ring for long
+    file, part = folder / FILE, slice(k - END_KNOTS, len(motion.time) - k + END_KNOTS)
     write_csv({name: values[part] for name, values in columns.items()}, file)
     servo, name = scenario.servo, Path(played.log.source).name
     if play == "references" or not servo:
