@@ -58,7 +58,8 @@ def simulate_against(
         folder: Where the file is written that the result's scenario reads the log from.
         play: ``references``: the scenario's controller follows the logged positions of the joints,
             or the ``asked`` ones where there are some; ``inputs``: the motors give the logged
-            efforts, without feedback. Absent: references, where the scenario has a controller.
+            efforts, without feedback; ``task``: the scenario goes on as it is. Absent: references,
+            where the scenario has a controller, else inputs.
         notes: What else is to be said of the log, in sentences.
         progress: As for `simulate`.
         planning: As for `simulate`.

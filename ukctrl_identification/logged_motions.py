@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.measured_motion import Motion, measured_motions
+from ukctrl_identification.measured_motion import HIGHEST_CUTOFF, Motion, measured_motions
 from ukctrl_identification.passive_motion import completed_motion, passive_stack
 
 Span = tuple[float, float]
@@ -15,7 +15,11 @@ ALWAYS: Span = (-np.inf, np.inf)
 
 
 def logged_motions(
-    robot: Robot, log: JointLog, cutoff: float | None = None, span: Span = ALWAYS
+    robot: Robot,
+    log: JointLog,
+    cutoff: float | None = None,
+    span: Span = ALWAYS,
+    highest: float = HIGHEST_CUTOFF,
 ) -> tuple[list[Motion], float]:
     """Return the motion of a log, a stretch without gaps at a time, and the filter's frequency.
 
@@ -26,18 +30,19 @@ def logged_motions(
         log: The log.
         cutoff: Frequency of the filter [Hz]; absent: from the motion.
         span: What to return of it; stretches outside are left out.
+        highest: As for `measured_motions`.
 
     Raises:
         InputError: As for `measured_motions`; or what was logged does not determine the rest.
     """
     if passive_stack(robot) is None:
-        motions, frequency = measured_motions(robot, log, cutoff)
+        motions, frequency = measured_motions(robot, log, cutoff, highest)
         return _within(motions, span), frequency
     known = logged_velocities(robot, log)
     home = robot.neutral if robot.home is None else robot.home
     still = {name: np.full(len(log.time), home[i]) for i, name in enumerate(robot.coordinates)}
     log = log._replace(position=still | log.position)
-    motions, frequency = measured_motions(robot, log, cutoff)
+    motions, frequency = measured_motions(robot, log, cutoff, highest)
     motions = _within(motions, span)
     return [completed_motion(robot, one, known, home) for one in motions], frequency
 

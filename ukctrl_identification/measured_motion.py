@@ -26,6 +26,8 @@ CUTOFF_PER_MOTION = 20.0
 """By how much the filter lets more through than that."""
 NOISE_FACTOR = 100.0
 """Power beside that of the sensor's noise from which on a frequency counts as motion."""
+HIGHEST_CUTOFF = 0.2
+"""Part of the samples' frequency that the filter's is at most."""
 MAX_GAP = 10.0
 """Samples further apart than so many periods end a segment, which is filtered by itself."""
 MIN_SEGMENT = 30
@@ -125,7 +127,7 @@ def motion_frequency(time: Vector, positions: Matrix) -> float:
 
 
 def measured_motions(
-    robot: Robot, log: JointLog, cutoff: float | None = None
+    robot: Robot, log: JointLog, cutoff: float | None = None, highest: float = HIGHEST_CUTOFF
 ) -> tuple[list[Motion], float]:
     """Return the motion of a log, a stretch without gaps at a time, and the filter's frequency.
 
@@ -138,6 +140,7 @@ def measured_motions(
         robot: The robot.
         log: The log.
         cutoff: Frequency of the filter [Hz]; absent: from the motion; infinite: no filter.
+        highest: Part of the samples' frequency that the filter's is at most.
 
     Raises:
         InputError: A coordinate or all efforts are missing, or nothing of the log is long enough.
@@ -162,7 +165,7 @@ def measured_motions(
     longest = max(pieces, key=lambda piece: len(piece.time))
     if cutoff is None:
         cutoff = CUTOFF_PER_MOTION * motion_frequency(longest.time, longest.q)
-    cutoff = min(cutoff, 0.2 / longest.period)
+    cutoff = min(cutoff, highest / longest.period)
     motions = [_differentiated(robot, piece, cutoff) for piece in pieces]
     return [motion for motion in motions if len(motion.time)], cutoff
 

@@ -21,13 +21,22 @@ from ukctrl.simulation.result.column_files import write_csv
 from ukctrl.simulation.scenario import Scenario
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.logged_motions import logged_motions, logged_velocities
-from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.measured_motion import POSITION_CUTOFF, Motion
 from ukctrl_identification.passive_motion import driven, independent_velocities, passive_stack
 
-Play = Literal["inputs", "references"]
-"""What of a log a simulation is given."""
+Play = Literal["references", "inputs", "task"]
+"""What of a log a simulation is given: its motion, its efforts, or its first state alone."""
 MIN_KNOTS = 10
-"""Samples that scenario and log must have in common."""
+"""Samples that are played at least."""
+END_PERIODS = 2.0
+"""Periods of the positions' filter at either end of a motion that are left out: derivatives are
+least certain there, and a spline through them would ring for long."""
+END_KNOTS = 8
+"""Samples more that a spline goes through before and after what is played: it is least certain at
+its own ends."""
+SMOOTH = 0.05
+"""Part of the samples' frequency that the filter's is at most: where it is near half of it, what
+is played changes from sample to sample."""
 FILE = "log-motion.csv"
 """What is played, beside the result."""
 
@@ -37,6 +46,8 @@ class PlayedMotion(NamedTuple):
 
     log: JointLog
     motion: Motion
+    margin: int
+    """Samples at either end that are not played."""
     reference: Motion
     """The same, with the positions that were asked for where they were logged."""
     notes: list[str]
@@ -51,13 +62,15 @@ def played_motion(robot: Robot, log: JointLog, scenario: Scenario) -> PlayedMoti
     start, end = scenario.start.t, scenario.start.t + scenario.timing.duration
     if not log.effort:  # a reference needs none, and a channel of no numbers is no measurement
         log = log._replace(effort={robot.dofs[0]: np.full(len(log.time), np.nan)})
-    motions, cutoff = logged_motions(robot, log, span=(start, end))
+    motions, cutoff = logged_motions(robot, log, span=(start, end), highest=SMOOTH)
     motion = max(motions, key=lambda one: len(one.time), default=None)
     first, last = float(log.time[0]), float(log.time[-1])
-    if motion is None or len(motion.time) < MIN_KNOTS:
+    period = 1.0 if motion is None or len(motion.time) < 2 else motion.time[1] - motion.time[0]
+    margin = END_KNOTS + int(END_PERIODS / (POSITION_CUTOFF * cutoff * period))
+    if motion is None or len(motion.time) < MIN_KNOTS + 2 * margin:
         raise InputError(
-            f"{log.source}: must have samples while the scenario lasts, from {start:g} to {end:g} "
-            f"s; it lasts from {first:.6g} to {last:.6g} s. Say where its time is zero by "
+            f"{log.source}: must go on for a while as the scenario lasts, from {start:g} to "
+            f"{end:g} s; it lasts from {first:.6g} to {last:.6g} s. Say where its time is zero by "
             f"--log origin={first:.6g}, or let the scenario last longer."
         )
     notes = [
@@ -73,7 +86,7 @@ def played_motion(robot: Robot, log: JointLog, scenario: Scenario) -> PlayedMoti
         asked = log._replace(position={**log.position, **log.asked})
         others, _ = logged_motions(robot, asked, cutoff, (motion.time[0], motion.time[-1]))
         reference = max(others, key=lambda one: len(one.time))
-    return PlayedMotion(log, motion, reference, notes)
+    return PlayedMotion(log, motion, margin, reference, notes)
 
 
 def replayed_scenario(
@@ -81,28 +94,30 @@ def replayed_scenario(
 ) -> Scenario:
     """Return a scenario that plays a log from its first state on.
 
-    With ``inputs`` the motors give what was logged, whatever happens; what would come between law
-    and motors, or change what sensors say, is left out. With ``references`` the scenario's own
-    controller follows the logged motion of the joints that have motors.
+    With ``task`` the scenario goes on from there as it is. With ``inputs`` the motors give what was
+    logged, whatever happens; what would come between law and motors, or change what sensors say, is
+    left out. With ``references`` the scenario's own controller follows the logged motion of the
+    joints that have motors.
 
     Args:
         scenario: The scenario.
         robot: Its robot.
         played: What is played.
-        play: Which of both.
+        play: Which of them.
         folder: Where the file with it is written.
 
     Raises:
         InputError: The log or the scenario lacks what it takes.
     """
-    motion = played.motion
-    # a spline stands still from its last knot on
-    first, last = float(motion.time[0]), float(motion.time[-2])
+    motion, k = played.motion, played.margin
+    first, last = float(motion.time[k]), float(motion.time[-1 - k])
     start = dc.replace(
         type(scenario.start)(),
-        q=tuple(motion.q[0].tolist()), v=tuple(motion.v[0].tolist()), t=first,
+        q=tuple(motion.q[k].tolist()), v=tuple(motion.v[k].tolist()), t=first,
     )  # fmt: skip
     timing = dc.replace(scenario.timing, duration=last - first)
+    if play == "task":
+        return dc.replace(scenario, start=start, timing=timing)
     columns: dict[str, Vector] = {"time": motion.time}
     if play == "references" or not scenario.servo:
         joints = followed_joints(robot, played)
@@ -110,8 +125,8 @@ def replayed_scenario(
         columns |= {f"r.{name}": by_name[name].angles(played.reference.q)[:, 0] for name in joints}
     if play == "inputs":
         columns |= _motion_columns(robot, played)
-    file = folder / FILE
-    write_csv(columns, file)
+    file, part = folder / FILE, slice(k - END_KNOTS, len(motion.time) - k + END_KNOTS)
+    write_csv({name: values[part] for name, values in columns.items()}, file)
     servo, name = scenario.servo, Path(played.log.source).name
     if play == "references" or not servo:
         names = tuple(f"r.{joint}" for joint in joints)
@@ -125,7 +140,7 @@ def replayed_scenario(
     return dc.replace(
         scenario, servo=servo, start=start, keep=(), observer=None, sensing=None,
         controller=Feedforward(name=f"inputs of {name}", along=Recorded(file=file)),
-        timing=dc.replace(timing, control=float(motion.time[1] - first)),
+        timing=dc.replace(timing, control=float(motion.time[1] - motion.time[0])),
         effect=tuple(effect for effect in scenario.effect if isinstance(effect, PlantEffect)),
     )  # fmt: skip
 

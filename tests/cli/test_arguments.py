@@ -15,6 +15,7 @@ from ukctrl.cli.arguments import (
     is_robot,
     make_folder,
     output_folder,
+    parse_mismatch,
     parse_ranges,
     parse_settings,
     parse_terms,
@@ -98,14 +99,18 @@ def test_what_is_no_equal_term_is_refused(text):
     )
 
 
-def test_levels_of_a_mismatch_are_fractions():
-    assert comparing._parse_levels(None) == []
-    assert comparing._parse_levels("0, 0.1,0.25") == [0.0, 0.1, 0.25]
-    for text in ("0,a", "", "0.1;0.2"):
+def test_levels_of_a_mismatch_are_fractions_and_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("measured").mkdir()
+    assert parse_mismatch(None) == []
+    assert parse_mismatch("0, 0.1,0.25") == [0.0, 0.1, 0.25]
+    assert parse_mismatch("0.1, measured") == [0.1, "measured"]
+    for text in ("0,a", "", "0.1;0.2", "measure"):
         with pytest.raises(InputError) as refused:
-            comparing._parse_levels(text)
+            parse_mismatch(text)
         assert str(refused.value) == (
-            f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'."
+            "--mismatch must be fractions such as 0,0.1,0.2, or the folder of an identified robot; "
+            f"got '{text}'."
         )
 
 
@@ -149,6 +154,7 @@ def test_candidates_of_a_comparison_are_tuned_on_plants_as_those_they_are_judged
     assert plants(None, [0.1], factors) == Plants()
     assert plants(4, [], ()) == Plants(count=4)
     assert plants(4, [0.0, 0.2, 0.1], factors) == Plants(count=4, mismatch=0.2, vary=factors)
+    assert plants(4, [0.2, "measured", 0.1], ()) == Plants(count=4, mismatch="measured")
 
 
 @pytest.mark.parametrize("value", [["x"], 0])

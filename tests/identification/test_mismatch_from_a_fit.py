@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import dataclasses as dc
 import json
+import shutil
 
 import numpy as np
 import pytest
 from identified_robots import PinocchioDynamics, random_body
 
-from ukctrl import Robot, Scenario, simulate
+from tests.shared.command import ended
+from ukctrl import Result, Robot, Scenario, compare, simulate
+from ukctrl.cli import tune as tuning
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.simulation.assemble.scenario_robots import believed_robot, true_robot
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.effects.effect import effect_rng
+from ukctrl.simulation.export.robot_files import copy_robot_files
+from ukctrl.simulation.result.atomic_files import toml_text
+from ukctrl.studies.comparison.comparison_figures import mismatch_figure
+from ukctrl.studies.comparison.comparison_tables import robustness_table
+from ukctrl.studies.tuning import Plants
 from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
 from ukctrl_identification.identified_files import write_identified
 from ukctrl_identification.identified_json import FILE, read_identified, write_identified_json
@@ -369,3 +377,91 @@ def test_a_believed_robot_in_the_file_itself_is_relative_to_it(scenario):
         simulate(Scenario.load(scenario, {"believed": "scara"}))
     with pytest.raises(InputError, match="believed: must be a table; got 3"):
         Scenario.load(scenario, {"believed": 3})
+
+
+# Studies
+
+
+LAWS = ["computed-torque", "pid"]
+
+
+def test_a_comparison_repeats_on_robots_drawn_from_a_fit(fit, scenario):
+    task = Scenario.load(scenario, {"effect": []})
+    levels = [str(fit[0]), 0.3]
+    compared = compare(task, LAWS, mismatch=levels, repeats=2)
+    assert compared.conditions.levels == (0.3, str(fit[0]))
+    assert compared.robustness.levels == (0.0, 0.3, str(fit[0]))
+    runs = [run for run in compared.outcomes if run.mismatch == str(fit[0])]
+    assert [(run.controller, run.repeat) for run in runs] == [
+        (law, k) for k in (0, 1) for law in LAWS
+    ]
+    # the same two robots for both laws, and the effect draws them as one in the file does
+    wanted = simulate(task.replace({
+        "effect": [{"kind": "mismatch", "from": str(fit[0]), "name": "robustness"}],
+        "controller": {"use": LAWS[0]},
+    }))  # fmt: skip
+    assert runs[0].metrics["rms_phi"] == wanted.metric("rms_phi")
+    assert runs[0].metrics["rms_phi"] != runs[2].metrics["rms_phi"]
+    table = robustness_table(compared)
+    assert [row[0].text for row in table.rows] == ["0 %", "30 %", "fit"]
+    said = next(verdict.text for verdict in compared.verdicts if verdict.subject == "mismatch")
+    assert said.startswith("Lowest error on robots drawn from 'fit': ")
+    axes = mismatch_figure(compared.robustness).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0 %", "30 %", "fit"]
+    assert axes.get_xlabel() == "mismatch of the true robot"
+    json.dumps(compared.to_dict())
+    assert f",{fit[0]}," in compared.runs_csv()
+    alone = compare(task, LAWS[:1], mismatch=str(fit[0]), repeats=1)
+    assert alone.conditions.levels == (str(fit[0]),)
+
+
+def test_gains_are_tuned_on_robots_drawn_from_a_fit(fit, scenario, tmp_path, monkeypatch):
+    task = Scenario.load(scenario, {"effect": []})
+    plants = Plants(count=3, mismatch=str(fit[0]), held_out=1)
+    seeds = set()
+    for plant in (*plants.training(task), *plants.validation(task)):
+        assert plant.effect == (Mismatch(name="robustness", identified=fit[0]),)
+        seeds.add(plant.seed)
+    assert len(seeds) == 4
+    assert json.loads(json.dumps(plants.to_dict()))["mismatch"] == str(fit[0])
+    monkeypatch.chdir(tmp_path)
+    read = tuning._parse_plants(2, "fit", None, "worst", None)
+    assert read == Plants(count=2, mismatch="fit", aggregate="worst", held_out=2)
+    with pytest.raises(InputError, match="--mismatch of tune must be one level; got 'fit,0.1'"):
+        tuning._parse_plants(2, "fit,0.1", None, "worst", None)
+
+
+def test_every_run_of_a_sweep_has_a_robot_drawn_from_a_fit(scenario, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--set", "effect=[]", "--repeats", "2", "-j", "1", "--no-report", "--keep", "all"]
+    call = ["sweep", str(scenario), *options, "--mismatch", "fit", "--out", "out", "-q"]
+    code, _, err = ended(capsys, *call)
+    assert (code, err) == (0, "")
+    runs = [Result.load(tmp_path / "out" / "results" / name) for name in "01"]
+    drawn = [run.provenance["effects"][0]["drawn"]["bodies"] for run in runs]
+    assert drawn[0] != drawn[1]
+    code, _, err = ended(capsys, *call[:-1], "--mismatch", "fit,0.1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--mismatch of sweep must be one level; got 'fit,0.1'." in err
+
+
+def test_a_folder_without_a_fit_is_no_mismatch(scenario, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    task = Scenario.load(scenario, {"effect": []})
+    with pytest.raises(InputError, match=r"empty/identified.json: cannot be read"):
+        compare(task, LAWS[:1], mismatch="empty")
+    with pytest.raises(InputError, match="must be a folder that exists; 'nowhere' is not one"):
+        compare(task, LAWS[:1], mismatch="nowhere")
+
+
+def test_an_exported_scenario_takes_its_fit_along(fit, scenario, tmp_path):
+    task = Scenario.load(scenario)
+    settings = copy_robot_files(task.to_table(), tmp_path / "copy", trust=False)
+    (tmp_path / "copy" / "scenario.toml").write_text(toml_text(settings), encoding="utf-8")
+    moved = (tmp_path / "copy").rename(tmp_path / "moved")
+    shutil.rmtree(fit[0])
+    again = Scenario.load(moved / "scenario.toml")
+    assert again.effect[0].identified.is_relative_to(moved)
+    np.testing.assert_array_equal(read_identified(again.effect[0].identified).covariance, fit[2])
+    assert simulate(again).status == "completed"

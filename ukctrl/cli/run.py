@@ -35,12 +35,13 @@ Against = Annotated[
     option("--against LOG", LOGS, "Log of the real robot to play, and to show beside the run."),
 ]
 PlayOption = Annotated[
-    Literal["references", "inputs"] | None,
+    Literal["references", "inputs", "task"] | None,
     option(
         "--play WHAT",
         LOGS,
         "references: the controller follows the logged joints; inputs: the logged efforts act, "
-        "without feedback. Absent: references, where there is a controller.",
+        "without feedback; task: the scenario goes on from the log's first state. Absent: "
+        "references.",
     ),
 ]
 

@@ -16,7 +16,7 @@ from ukctrl.core.errors import InputError, unknown_name
 
 STUDY_COMMANDS = {
     "compare": "cost subject_to over searches ensemble vary front points formats width",
-    "sweep": "design controller keep timeout isolated no_report formats width",
+    "sweep": "mismatch design controller keep timeout isolated no_report formats width",
     "tune": "subject_to method ensemble mismatch vary aggregate held_out searches fuzzy formats "
     "width",
 }

@@ -203,11 +203,11 @@ def draw_log(axes: Axes, time: Array, values: Array | None, scale: float = 1.0) 
         x, y = panels.thin(time, scale * panels.finite_on_paper(column))
         axes.plot(x, y, color=color, linewidth=1.0, linestyle=LOG_DASHES, zorder=1.8)
     low, high = axes.get_ylim()
-    if axes.get_yscale() == "log":
-        values = values[values > low]
     lowest, highest = (scale * end for end in panels.extent(values))
-    margin = LOG_MARGIN * (high - low)
-    if values.size:
+    if axes.get_yscale() == "log":  # dips are as deep as noise happens to cross zero
+        axes.set_ylim(low, max(high, highest))
+    else:
+        margin = LOG_MARGIN * (high - low)
         axes.set_ylim(min(low, lowest - margin), max(high, highest + margin))
 
 

@@ -1,4 +1,4 @@
-"""The files of a scenario's robots, copied beside it."""
+"""The files of a scenario's robots, and of fits that robots are drawn from, copied beside it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from ukctrl.robot.geometry.model_shapes import model_shapes
 from ukctrl.simulation.assemble.scenario_robots import name_and_override
 from ukctrl.simulation.result.atomic_files import write_atomically
 
+FIT_FILE = "identified.json"
+"""What of the folder of an identified robot is read to draw others."""
 FOLDER = "robot"
 """Where the copies lie, beside the scenario."""
 
@@ -37,7 +39,20 @@ def copy_robot_files(table: Mapping[str, Any], folder: Path, *, trust: bool) -> 
         robot = result.get(section, {}).get(key)
         if robot is not None:
             result[section] = {**result[section], key: _copy(robot, folder, trust)}
+    if "effect" in result:
+        effects = enumerate(result["effect"])
+        result["effect"] = [_with_fit(effect, folder, k) for k, effect in effects]
     return result
+
+
+def _with_fit(effect: Mapping[str, Any], folder: Path, number: int) -> dict[str, Any]:
+    """Return an effect with the copy of the fit that it draws the true robot from, if any."""
+    fit = effect.get("identified")
+    if fit is None:
+        return dict(effect)
+    inside = Path(FOLDER) / f"fit{number}"
+    write_atomically(folder / inside / FIT_FILE, (Path(fit) / FIT_FILE).read_bytes())
+    return {**effect, "identified": inside.as_posix()}
 
 
 def _copy(reference: Any, folder: Path, trust: bool) -> Any:

@@ -3,7 +3,8 @@
 In order:
 
 1. ``task``: what a task is, how tasks are treated, and what comes of one that is lost.
-2. ``run_summary``: one run as a task, the seed that it has, and what is kept of it.
+2. ``mismatch_level``: by how much its robot differs. ``run_summary``: one run as a task, the seed
+   that it has, and what is kept of it.
 3. ``environment_fingerprint``: whether another process computes the same numbers.
 4. ``worker``: what happens where they are computed, and how their owner sees how far they are.
 5. ``executors``: where that is: on this machine, or in somebody else's executor.

@@ -13,7 +13,7 @@ from ukctrl.reports.plot import marks, panels, style
 from ukctrl.reports.plot.overlay import QuantileBand, keys_of
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.verdicts.error_floor import error_floor
-from ukctrl.studies.batch.mismatch_level import MismatchLevel, mismatch_text
+from ukctrl.studies.batch.mismatch_level import mismatch_text
 from ukctrl.studies.batch.run_summary import RunSummary
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.ranking import BAND_QUANTILES, Robustness
@@ -152,9 +152,10 @@ def tradeoff_figure(comparison: Comparison) -> Figure:
 def mismatch_figure(robustness: Robustness) -> Figure:
     """Draw the error, and the share of runs that completed, against the mismatch."""
     levels = robustness.levels
-    fractions = [100.0 * level for level in levels if not isinstance(level, str)]
-    # a fit has no place among fractions
-    x = np.array(fractions if len(fractions) == len(levels) else range(len(levels)), dtype=float)
+    percent = [100.0 * level for level in levels if not isinstance(level, str)]
+    # a fit has no place among fractions: then levels stand side by side
+    names = () if len(percent) == len(levels) else [mismatch_text(level) for level in levels]
+    x = np.array(range(len(names)) if names else percent, dtype=np.float64)
     keys = [
         key._replace(marker=MARKERS[index % len(MARKERS)])
         for index, key in enumerate(keys_of(robustness.entries))
@@ -169,7 +170,7 @@ def mismatch_figure(robustness: Robustness) -> Figure:
             axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
             axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylabel(f"{robustness.metric} [{unit_text(robustness.unit) or '1'}]")
-        _pad_x_axis(axes, x, levels)
+        _pad_x_axis(axes, x, names)
 
     def shares(axes: Axes, width: float) -> None:
         for key, (runs, completed, *_) in zip(keys, courses, strict=True):
@@ -177,10 +178,10 @@ def mismatch_figure(robustness: Robustness) -> Figure:
             axes.plot(x, share, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylim(-5.0, 105.0)
         axes.set_ylabel("runs completed [%]")
-        _pad_x_axis(axes, x, levels)
+        _pad_x_axis(axes, x, names)
 
     drawn = [panels.Panel("error", errors), panels.Panel("completed", shares)]
-    x_label = "mismatch of the true robot"
+    x_label = f"mismatch of the true robot{'' if names else ' [%]'}"
     return panels.grid(drawn, height=2.4, x_label=x_label, keys=keys)
 
 
@@ -240,10 +241,11 @@ def _set_decade_limits(axes: Axes, values: Array) -> None:
         axes.set_ylim(low / (3.0 if high / low < 50.0 else 1.0), high)
 
 
-def _pad_x_axis(axes: Axes, x: Array, levels: Sequence[MismatchLevel]) -> None:
-    span = max(float(np.ptp(x)), 1.0)
-    axes.set_xlim(float(x.min()) - 0.04 * span, float(x.max()) + 0.04 * span)
-    axes.set_xticks(x, [mismatch_text(level) for level in levels])
+def _pad_x_axis(axes: Axes, x: Array, names: Sequence[str]) -> None:
+    """Leave room beside points, and name them where they are no numbers."""
+    span, pad = max(float(np.ptp(x)), 1.0), 0.12 if names else 0.04
+    axes.set_xlim(float(x.min()) - pad * span, float(x.max()) + pad * span)
+    axes.set_xticks(x, [panels.shorten(name, 14) for name in names] or None)
 
 
 def _finite(values: Sequence[float]) -> Array:

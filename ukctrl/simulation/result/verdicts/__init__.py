@@ -6,6 +6,7 @@ well the task was met (errors, settling); ``actuator_verdicts``: whether the act
 ground were up to it (grip, reach, limits, contacts); ``law_verdicts``: what the law gave up (motors
 at their limits, damping, priorities, a promised bound); ``inequality_verdict``: whether everything
 was kept that the law keeps; ``estimate_verdict``: whether an observer is as good as it says;
+``log_verdicts``: how far it is from the log of a real robot;
 ``simulation_verdicts``: whether the simulation can be trusted (joint limits, drift and reactions of
 passive constraints, energy, halved steps). `run_verdict`: the worst of them all.
 """

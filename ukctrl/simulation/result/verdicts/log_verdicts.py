@@ -11,8 +11,9 @@ from ukctrl.simulation.result.logged_channels import log_differences
 from ukctrl.simulation.result.run_record import RunRecord
 
 PLAYED = {
-    "inputs": "the robot was left to the logged inputs",
-    "references": "the controller followed the logged motion",
+    "references": "the controller followed the logged motion of",
+    "inputs": "the robot was left to the logged inputs of",
+    "task": "the task went on from the first state of",
 }
 WORDS = {"q": "position", "v": "velocity", "u": "input"}
 
@@ -30,7 +31,7 @@ def log_verdicts(result: RunRecord) -> Iterator[Verdict]:
         clauses.append(f"{WORDS[key[0]]} of '{worst.name}' {si(worst.rms, worst.unit)}")
     start, end = (number(float(result.time[k]), 4) for k in (0, -1))
     text = (
-        f"From t = {start} to {end} s {PLAYED[facts['play']]} of {facts['source']}. Largest "
+        f"From t = {start} to {end} s {PLAYED[facts['play']]} {facts['source']}. Largest "
         f"difference from the log, rms: {', '.join(clauses) or 'nothing is in both'}."
     )
     yield Verdict("note", "log", text)
