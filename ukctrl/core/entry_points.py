@@ -26,7 +26,10 @@ OWN: dict[str, tuple[str, ...]] = {
         "ukctrl_laws.switching:Switching",
         "ukctrl_laws.thrust_vectoring:ThrustVectoring",
     ),
-    "reference": ("ukctrl_optimal.optimised_path:Optimised",),
+    "reference": (
+        "ukctrl_identification.exciting_path:Exciting",
+        "ukctrl_optimal.optimised_path:Optimised",
+    ),
 }
 """Parts of this distribution that stand outside of ``ukctrl``, by sort."""
 PACKAGES = {"ukctrl"}

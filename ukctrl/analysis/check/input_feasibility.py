@@ -31,6 +31,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.path_inverse_kinematics import time_derivatives
 from ukctrl.robot import rigid_link_robot
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.result.sample_measures import ALONG_THE_GROUND
 
 PULL_TOLERANCE = 1e-6
@@ -265,7 +266,9 @@ def law_inputs(loop: Loop, motion: TaskMotion) -> tuple[Matrix, LawFailure | Non
     if loop.robot.elastic is not None:
         return law, None
     if loop.scenario.keep:
-        loop = Loop(dc.replace(loop.scenario, keep=()), loop.robot)
+        # the rows as they are: a path that is planned within what is kept is another without it
+        servo = servo_constraints(loop.scenario, loop.robot)
+        loop = Loop(dc.replace(loop.scenario, keep=(), servo=servo), loop.robot)
     memory = loop.state.memory
     for k, t in enumerate(motion.t.tolist()):
         q, v = motion.q[k], motion.v[k]

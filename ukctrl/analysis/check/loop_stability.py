@@ -29,6 +29,7 @@ from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_poi
 from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.effects import SensorEffect
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -134,7 +135,9 @@ def trial_run(loop: Loop, stability: LoopStability | None) -> TrialRun | None:
         return None
     duration = min(timing.duration, MAX_TRIAL_TICKS * timing.control)
     shorter = dc.replace(timing, duration=duration)
-    scenario = dc.replace(loop.scenario, timing=shorter)
+    # the rows as they are: a path that is planned from the start is another from one that is pushed
+    servo = servo_constraints(loop.scenario, loop.robot)
+    scenario = dc.replace(loop.scenario, timing=shorter, servo=servo)
     try:
         nominal = simulate(scenario)
         condemned = stability is not None and stability.diverges and nominal.status == "completed"

@@ -1,0 +1,312 @@
+r"""Motions of robots by the joints that may move as they like; the others follow.
+
+Passive constraints of full rank leave some velocities independent, $v = N \dot y$, and
+$a = N \ddot y + \dot N \dot y$. Positions of the other joints are followed from the start on, so that
+a closed chain stays in its assembly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.constraints.joints import dof_index
+from ukctrl.robot import Robot
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
+from ukctrl_identification.fourier_series import FourierSeries
+from ukctrl_identification.passive_motion import RANK_RTOL, driven, passive_stack
+
+POSITION_ATOL = 1e-12
+"""Position errors of passive constraints below this are none."""
+MIN_PIVOT = 1e-6
+"""Of passive rows at unit length: a velocity that adds less to those chosen does not follow."""
+MAX_ITERATIONS = 12
+MAX_STRIDE, MAX_CORRECTION = 0.05, 0.05
+"""How far the independent joints go at a time, and how far the others are from where the tangent leads
+them: a larger correction may end in another assembly [rad or m]."""
+
+
+class States(NamedTuple):
+    """A motion of a robot at ``n`` instants."""
+
+    time: Vector
+    """[s]."""
+    y: Matrix
+    """Displacements of the independent joints from the start, shape ``(n, k)``."""
+    rate: Matrix
+    """Their velocities."""
+    rise: Matrix
+    """Their accelerations."""
+    q: Matrix
+    """Shape ``(n, nq)``."""
+    v: Matrix
+    """Shape ``(n, nv)``."""
+    a: Matrix
+    """Shape ``(n, nv)``."""
+    tangent: NDArray[np.float64] | None
+    """$N$, shape ``(n, nv, k)``; None where it is the identity."""
+
+
+@final
+class IndependentJoints:
+    """The independent joints of a robot.
+
+    Args:
+        robot: The robot.
+        start: A configuration on the passive constraints, shape ``(nq,)``.
+        joints: Velocities that shall be the independent ones; absent: motors first.
+
+    Attributes:
+        dofs: The independent velocities, shape ``(k,)``.
+        leverage: How fast all joints move for each at the start, shape ``(k,)``.
+
+    Raises:
+        InputError: The robot's motion cannot be chosen, or some of the joints are not independent,
+            or more are.
+    """
+
+    def __init__(self, robot: Robot, start: Vector, joints: Sequence[str] = ()) -> None:
+        _refuse_unfit(robot)
+        self.robot, self.start = robot, start
+        self._stack = passive_stack(robot)
+        self._snapshot = robot.snapshot(start)
+        named = [dof_index(robot, joint) for joint in joints]
+        if self._stack is None:
+            dofs, self._dependent = np.arange(robot.nv), np.zeros(0, dtype=np.int64)
+        else:
+            if not self._stack.holonomic.all():
+                row = self._stack.names[int(np.flatnonzero(~self._stack.holonomic)[0])]
+                raise InputError(
+                    f"passive row '{row}' of robot '{robot.name}' must have a position level for an "
+                    "exciting motion; it is nonholonomic."
+                )
+            A = self._stack.write(self._snapshot).A
+            pushed = driven(robot)
+            rank = [(2 if i in named else int(pushed[i]), i) for i in range(robot.nv)]
+            groups = [[i for of, i in rank if of == group] for group in range(3)]
+            self._dependent = _followers(A, groups)
+            dofs = np.setdiff1d(np.arange(robot.nv), self._dependent)
+            pivots = scipy.linalg.qr(A[:, self._dependent].T, mode="r", pivoting=True)[1]
+            self._rows = np.sort(pivots[: len(self._dependent)])
+        self.dofs: Indices = dofs
+        _refuse_choice(robot, named, self.dofs)
+        self.leverage = np.linalg.norm(_refuse_undriven(self), axis=0)
+
+    @property
+    def k(self) -> int:
+        """How many there are."""
+        return len(self.dofs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.robot.dofs[i] for i in self.dofs)
+
+    def positions(self) -> Vector:
+        """Return where they are at the start, shape ``(k,)``; of continuous joints the angle."""
+        angles = np.hstack([block.angles(self.start[None]) for block in self.robot.blocks])[0]
+        return np.asarray(angles[self.dofs])
+
+    def states(self, time: Vector, y: Matrix, rate: Matrix, rise: Matrix) -> States | None:
+        """Return the motion of all joints; None where the others cannot follow.
+
+        Args:
+            time: Growing from the start on, shape ``(n,)`` [s].
+            y: Displacements, shape ``(n, k)``.
+            rate: Velocities.
+            rise: Accelerations.
+        """
+        if self._stack is None:
+            q = _moved(self.robot, np.tile(self.start, (len(y), 1)), y)
+            return States(time, y, rate, rise, q, rate, rise, None)
+        try:
+            followed = self._followed(y)
+            return None if followed is None else self._completed(time, y, rate, rise, followed)
+        except np.linalg.LinAlgError:
+            return None
+
+    def along(self, series: FourierSeries, times: Vector) -> States | None:
+        """Return the motion of a series at growing instants from the start on [s]."""
+        return self.states(times, *(series(times, order) for order in range(3)))
+
+    def shifted(self, near: States, order: int, joint: int, step: float) -> States:
+        """Return a motion with one joint's displacement (order 0), velocity (1) or acceleration (2)
+        larger by a small step at every instant, each instant by itself."""
+        moved = [near.y, near.rate, near.rise]
+        moved[order] = moved[order].copy()
+        moved[order][:, joint] += step
+        q = near.q
+        if order == 0:
+            dq = np.zeros(near.v.shape)
+            if near.tangent is None:
+                dq[:, joint] = step
+            else:
+                dq += step * near.tangent[:, :, joint]
+            q = _moved(self.robot, q, dq)
+        if self._stack is None:
+            return States(near.time, *moved, q, moved[1], moved[2], None)
+        return self._completed(near.time, *moved, q)
+
+    def _followed(self, y: Matrix) -> Matrix | None:
+        """Return the configurations on the constraints, from instant to instant."""
+        path, q, before = np.zeros((len(y), self.robot.nq)), self.start[None], np.zeros(self.k)
+        tangent = self._tangents(self._matrices(q)[0])[0]
+        for n, at in enumerate(y):
+            strides = max(1, math.ceil(np.abs(at - before).max() / MAX_STRIDE))
+            for _ in range(strides):
+                step = (tangent @ (at - before)) / strides
+                near = self._corrected(_moved(self.robot, q, step[None]))
+                if near is None:
+                    return None
+                q, tangent = near
+            path[n], before = q[0], at
+        return path
+
+    def _corrected(self, q: Matrix) -> tuple[Matrix, Matrix] | None:
+        """Return the configuration on the constraints next to one, and ``N`` there."""
+        for _ in range(MAX_ITERATIONS):
+            A, phi = self._matrices(q)
+            if np.abs(phi).max() <= POSITION_ATOL:
+                return q, self._tangents(A)[0]
+            step = np.zeros((1, self.robot.nv))
+            step[0, self._dependent] = -np.linalg.solve(A[0][:, self._dependent], phi[0])
+            if not np.abs(step).max() <= MAX_CORRECTION:
+                return None
+            q = _moved(self.robot, q, step)
+        return None
+
+    def _completed(self, time: Vector, y: Matrix, rate: Matrix, rise: Matrix, q: Matrix) -> States:
+        """Return the states of configurations on the constraints."""
+        A, b = self._matrices(q)
+        tangent = self._tangents(A)
+        v = np.einsum("nik,nk->ni", tangent, rate)
+        a = np.einsum("nik,nk->ni", tangent, rise)
+        for n in range(len(q)):
+            b[n] = self._written(q[n], v[n]).b[self._rows]
+        a[:, self._dependent] += np.linalg.solve(A[:, :, self._dependent], b[..., None])[..., 0]
+        return States(time, y, rate, rise, q, v, a, tangent)
+
+    def _written(self, q: Vector, v: Vector) -> Rows:
+        assert self._stack is not None
+        self._snapshot.move(q, v)
+        return self._stack.write(self._snapshot)
+
+    def _matrices(self, q: Matrix) -> tuple[NDArray[np.float64], Matrix]:
+        """Return ``A`` and ``phi`` of independent rows at each configuration."""
+        n, r, still = len(q), len(self._rows), np.zeros(self.robot.nv)
+        A, phi = np.zeros((n, r, self.robot.nv)), np.zeros((n, r))
+        for i in range(n):
+            rows = self._written(q[i], still)
+            A[i], phi[i] = rows.A[self._rows], rows.phi[self._rows]
+        return A, phi
+
+    def _tangents(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+        N = np.zeros((len(A), self.robot.nv, self.k))
+        N[:, self.dofs, np.arange(self.k)] = 1.0
+        N[:, self._dependent] = -np.linalg.solve(A[:, :, self._dependent], A[:, :, self.dofs])
+        return N
+
+
+def _moved(robot: Robot, q: Matrix, step: Matrix) -> Matrix:
+    """Return configurations moved along joints, steps of shape ``(n, nv)``."""
+    result = q.copy()
+    for block in robot.blocks:
+        at, by = block.iq, step[:, block.iv]
+        if block.shape == "circle":
+            c, s = q[:, at], q[:, at + 1]
+            result[:, at] = c * np.cos(by) - s * np.sin(by)
+            result[:, at + 1] = s * np.cos(by) + c * np.sin(by)
+        else:
+            result[:, at] += by
+    return result
+
+
+def _followers(A: Matrix, groups: Sequence[Sequence[int]]) -> Indices:
+    """Return velocities that follow from the others under ``A v = 0``, those that do so firmly.
+
+    Args:
+        A: Passive rows, shape ``(m, nv)``.
+        groups: Velocities by when they are asked, the first group first.
+    """
+    rest, chosen = A / np.maximum(np.linalg.norm(A, axis=1), RANK_RTOL)[:, None], list[int]()
+    for group in groups:
+        for _ in group:
+            size = np.linalg.norm(rest[:, group], axis=0)
+            best = int(np.argmax(size))
+            if size[best] <= MIN_PIVOT:
+                break
+            unit = rest[:, group[best]] / size[best]
+            rest -= np.outer(unit, unit @ rest)
+            chosen.append(group[best])
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def _refuse_unfit(robot: Robot) -> None:
+    """Refuse robots whose motion is not that of joints of bodies."""
+    if not isinstance(robot.structure, RigidStructure):
+        raise InputError(
+            f"robot '{robot.name}' is made of formulas; exciting motions are of the bodies of a model "
+            "file (URDF or MJCF) or a linkage."
+        )
+    if robot.elastic is not None:
+        raise InputError(
+            f"robot '{robot.name}' must have rigid joints for an exciting motion; springs drive "
+            f"{quoted(robot.elastic.joints)}. Design it for the robot without springs."
+        )
+    odd = [block.name for block in robot.blocks if block.shape not in ("line", "circle")]
+    if odd:
+        raise InputError(
+            f"robot '{robot.name}' must have joints of one freedom only for an exciting motion; "
+            f"{quoted(odd)} {'is' if len(odd) == 1 else 'are'} not. Put it on a stand."
+        )
+    if not robot.nu:
+        raise InputError(
+            f"robot '{robot.name}' must have motors for an exciting motion; it has none."
+        )
+
+
+def _refuse_choice(robot: Robot, named: Sequence[int], dofs: Indices) -> None:
+    """Refuse named joints that are not all of the independent ones."""
+    if not named:
+        return
+    if len(set(named)) < len(named):
+        twice = next(i for i in named if list(named).count(i) > 1)
+        raise InputError(f"must name each joint once; '{robot.dofs[twice]}' stands twice.")
+    if follow := [robot.dofs[i] for i in named if i not in dofs]:
+        raise InputError(
+            f"joints of an exciting path must be independent of each other; {quoted(follow)} of robot "
+            f"'{robot.name}' follow from the others. Name fewer."
+        )
+    if lacking := [robot.dofs[i] for i in dofs if i not in named]:
+        raise InputError(
+            f"joints of exciting paths must determine all others; {quoted(lacking)} of robot "
+            f"'{robot.name}' may still move. Name them, too."
+        )
+
+
+def _refuse_undriven(joints: IndependentJoints) -> Matrix:
+    """Return ``N`` at the start, shape ``(nv, k)``; refuse robots with fewer motors than freedoms,
+    whose dynamics choose the motion.
+    """
+    robot = joints.robot
+    B = robot.snapshot(joints.start).B
+    still = np.zeros((1, joints.k))
+    near = joints.states(np.zeros(1), still, still, still)
+    N = np.eye(robot.nv) if near is None or near.tangent is None else near.tangent[0]
+    pushed = N.T @ B
+    if np.linalg.matrix_rank(pushed) == joints.k:
+        return N
+    idle = [joints.names[j] for j in np.flatnonzero(~pushed.any(axis=1))] or list(joints.names)
+    raise InputError(
+        f"robot '{robot.name}' must have a motor for every freedom for an exciting motion; "
+        f"{quoted(idle)} {'is' if len(idle) == 1 else 'are'} not driven, so that no motion of "
+        f"{'it' if len(idle) == 1 else 'them'} can be chosen."
+    )
