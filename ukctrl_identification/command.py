@@ -25,6 +25,8 @@ from ukctrl.reports import html_page
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.atomic_files import output_folder
 from ukctrl_identification.checked_logs import checked_logs, command_settings
+from ukctrl_identification.design_report import design_numbers
+from ukctrl_identification.exciting_design import design, write_design
 from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
 from ukctrl_identification.identification_verdicts import verdicts
 from ukctrl_identification.identified_files import write_identified
@@ -78,6 +80,37 @@ def identify(
             lambda: lines(found, said, written, folder),
         )
     raise typer.Exit(0 if said[0].level != "bad" else 1)
+
+
+def design_motion(reference: str, folder: Path, *, trust: bool, quiet: bool, as_json: bool) -> None:
+    """Find the motion that tells most of a robot, and write it.
+
+    Args:
+        reference: The robot, as the command line calls it.
+        folder: Where to write.
+        trust: Whether Python of the robot may run.
+        quiet: Print nothing.
+        as_json: Print the data instead.
+
+    Raises:
+        typer.Exit: At the end, with exit code 0.
+        InputError: There is no such motion, or the folder cannot be written to.
+    """
+    with interruptible() as stop:
+        robot = Robot.load(reference, trust=trust)
+        with prefix_errors(reference):
+            motion = design(robot)
+        stop.block()
+        files = write_design(motion, folder, reference=reference, trust=trust)
+
+        def shown() -> list[Line]:
+            told = hanging_lines("", robot.title, text_style="bold")
+            told += hanging_lines("", motion.sentence())
+            labels = {"scenario.toml": "run", "motion.csv": "table", "trajectory.yaml": "ros"}
+            return told + file_lines(folder, *((labels[name], name) for name in files))
+
+        print_result(quiet, as_json, lambda: design_numbers(motion), shown)
+    raise typer.Exit(0)
 
 
 def write_result(

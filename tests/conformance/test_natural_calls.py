@@ -387,7 +387,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "repeats as text": (
         lambda g: compare(g.scenario, "own", repeats="3"), "repeats must be int | None; got '3'"),
     "one mismatch": (
-        lambda g: compare(g.scenario, "own", mismatch=0.1), "mismatch must be Sequence[float | str]"),
+        lambda g: compare(g.scenario, "own", mismatch=0.1), "mismatch must be Sequence[float |"),
     "a front of one": (
         lambda g: compare(g.scenario, "own", front="effort"), "front must be Front | tuple[str,"),
     "a bandwidth as a number": (

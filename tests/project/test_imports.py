@@ -23,7 +23,8 @@ PACKAGE = ROOT / "ukctrl"
 BESIDE = {
     "ukctrl_film": {"__init__.py", "cli/view.py"},
     "ukctrl_identification": {
-        "cli/identify.py", "cli/run.py", "simulation/effects/mismatch.py",
+        "cli/identify.py", "cli/run.py", "core/cache_folder.py", "core/entry_points.py",
+        "mechanics/reference/__init__.py", "simulation/effects/mismatch.py",
     },
     "ukctrl_laws": {
         "__init__.py", "cli/learn.py", "cli/tune.py", "control/__init__.py",

@@ -56,6 +56,15 @@ MethodOption = Annotated[
 ]  # fmt: skip
 
 
+Design = Annotated[
+    bool,
+    typer.Option(
+        "--design",
+        help="Without logs: find the motion that tells most, and write it for the robot to make.",
+    ),
+]
+
+
 def identify(
     robot: RobotName,
     logs: Logs = None,
@@ -67,6 +76,7 @@ def identify(
     friction: FrictionOption = "coulomb",
     armature: ArmatureOption = False,
     method: MethodOption = "weighted",
+    design: Design = False,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -76,11 +86,16 @@ def identify(
 
     Writes the identified robot (robot.toml with its model), identified.json and report.html.
     """
+    command = import_command("ukctrl_identification.command")
+    if design:
+        if logs:
+            raise InputError("--design finds a motion before there are logs; leave them out.")
+        with output_folder(out, f"{Path(robot).stem}-motion") as folder:
+            command.design_motion(robot, folder, trust=trust, quiet=quiet, as_json=as_json)
     if not logs:
         raise InputError("identify needs at least one log of the robot's motion.")
     if cutoff is not None and not cutoff > 0.0:
         raise InputError(f"--cutoff must be a positive frequency; got {cutoff:g}.")
-    command = import_command("ukctrl_identification.command")
     options = {"cutoff": cutoff, "friction": friction, "armature": armature, "method": method}
     with output_folder(out, f"{Path(robot).stem}-identified") as folder:
         command.identify(
