@@ -1,7 +1,8 @@
 """From logs of a real robot to a model that one may believe, as a package beside ``ukctrl``.
 
-It stands on all of ``ukctrl``, which has its command in ``cli/identify`` and draws robots from its
-files in ``simulation/effects/mismatch``.
+It stands on all of ``ukctrl``, which has its command in ``cli/identify``, draws robots from its
+files in ``simulation/effects/mismatch``, and names its path in ``core/entry_points``, as it takes
+those of other distributions, and as a public name in ``mechanics/reference``.
 
 In order:
 
@@ -18,5 +19,10 @@ In order:
    ``regression`` (the equation that is linear in parameters), ``base_parameters``,
    ``least_squares``, ``friction_scales``, ``consistent_parameters`` (bodies that exist),
    ``validation`` and ``identify``.
-4. What is told: ``identification_verdicts``, ``identification_page``, and ``command``.
+4. What motion would tell more: ``exciting_options``, ``fourier_series``, ``exciting_refusals``,
+   ``independent_joints``, ``effort_information``, ``motion_limits``, ``sequential_programming``,
+   ``excitation_search``, ``design_options``, ``design_problem`` and ``exciting_motion``;
+   ``exciting_rows`` (the rows of a scenario that follow it) and ``exciting_path`` (what a file
+   says of it), ``design_report`` and ``exciting_design``.
+5. What is told: ``identification_verdicts``, ``identification_page``, and ``command``.
 """

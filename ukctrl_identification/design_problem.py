@@ -1,19 +1,19 @@
-"""What an exciting motion is searched among: series, limits, equations, and motions to begin with."""
+"""What an exciting motion is searched among: series, limits, equations, motions to begin with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
 from ukctrl.control.safety import Inequality
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.errors import InputError
 from ukctrl_identification.base_parameters import excitation
+from ukctrl_identification.design_options import NOISE_SHARE, DesignOptions, by_joint
 from ukctrl_identification.effort_information import (
-    CriterionKind,
     EffortEquations,
     criterion,
     free_states,
@@ -27,8 +27,8 @@ from ukctrl_identification.passive_motion import driven
 from ukctrl_identification.regression import Regression
 
 SAMPLES, FINER = 20, 10
-"""Instants a period of the highest harmonic at which the search keeps limits at first, later at twice
-as many; and by how much closer together are those at which the motion is looked at afterwards."""
+"""Instants a period of the highest harmonic at which the search keeps limits at first, later at
+twice as many; and by how much closer are those at which the motion is looked at afterwards."""
 GUARD = 2e-3
 """What the search leaves of each limit, for what it misses."""
 FRICTION_SHARE = 0.02
@@ -36,37 +36,15 @@ FRICTION_SHARE = 0.02
 SHRINK, MIN_SIZE = 0.9, 1e-3
 """Factors by which a motion is made smaller until it keeps its limits, and the smallest that is
 tried."""
-ROUNDS, OVERSHOOT = 6, 1.2
+ROUNDS, OVERSHOOT, MAX_WIDER = 8, 1.2, 0.05
 """How often the search goes on with wider margins of limits that the motion misses between its
-instants, and by how much of what it misses they become wider."""
-MIN_STROKE = 0.01
-"""Part of its reach that each joint must move by, to and fro, for a motion to be of use."""
-HARMONICS, MARGIN, NOISE_SHARE, SAMPLE_PERIOD = 5, 0.1, 0.01, 1e-3
-"""Without other wishes."""
+instants, by how much of what it misses they become wider, and by how much at most."""
+MIN_STROKE, WIDE_STROKE = 0.01, 0.2
+"""Parts of its reach that each joint must move by, to and fro, for a motion to be of use, and for
+one that is advised."""
 STARTS, CLOSED_STARTS, RANDOM = 4, 2, 9
 """From how many random motions is searched, from how many of a closed chain, whose search takes far
 longer and ends as well; and how many are drawn to compare with."""
-
-
-class DesignOptions(NamedTuple):
-    """What an exciting motion shall be."""
-
-    duration: float
-    """Period [s]."""
-    harmonics: int = HARMONICS
-    criterion: CriterionKind = "D"
-    margin: float = MARGIN
-    """Share of each of the robot's limits that stays unused."""
-    travel: float | dict[str, float] | None = None
-    """How far joints may go from the start, for all or by joint [rad or m]."""
-    noise: float | dict[str, float] | None = None
-    """Deviation of measured efforts at a sample, for all or by joint [N m or N]; absent: a hundredth
-    of what the joint's motors can give."""
-    sample_period: float = SAMPLE_PERIOD
-    """Time between the samples of a log [s]."""
-    starts: int | None = None
-    """How many random motions the search begins from; absent: 4, and 2 of closed chains."""
-    seed: int = 0
 
 
 @final
@@ -102,10 +80,8 @@ class DesignProblem:
         self.limits = MotionLimits(joints, options.margin, travel, keep, task)
         self._space = RestingSeries.of(options.duration, options.harmonics)
         samples = SAMPLES * options.harmonics
-        self._times, self._fine = (
-            np.linspace(0.0, options.duration, n, endpoint=False)
-            for n in (samples, FINER * samples)
-        )
+        self._fine = np.linspace(0.0, options.duration, FINER * samples, endpoint=False)
+        self._times = self._fine[:: FINER // 2]
         # what a joint can have at all: its limit, or its reach by a middle harmonic
         middle = np.pi * (options.harmonics + 1) / options.duration
         most = (1.0 - options.margin) * robot.velocity_limit[joints.dofs]
@@ -115,9 +91,9 @@ class DesignProblem:
         self.regression = Regression(robot, friction)
         noise = driven(robot).astype(float)
         drawn = self._random_series()
-        base = structural_base(
-            self.regression, free_states(robot, self._reachable(drawn[0]), noise)
-        )
+        probe = free_states(robot, self._reachable(drawn[0]), noise)
+        rows = tuple(map(int, joints.dofs))  # whose positions tell those of all others
+        base = structural_base(self.regression, probe._replace(rows=rows))
         self.equations = EffortEquations(self.regression, base, noise)
         self._require_start()
         self.by_hand = self._within(self._sines(), self._times)
@@ -137,8 +113,9 @@ class DesignProblem:
         self._require_stroke(best)
         if not np.isfinite(min(costs)):
             raise InputError(
-                f"an exciting motion of robot '{self.joints.robot.name}' must tell all base parameters; "
-                "no motion within the limits that was tried does. Give it more range, harmonics or time."
+                "an exciting motion must tell all base parameters of robot "
+                f"'{self.joints.robot.name}'; none that was tried within the limits does. Give it "
+                "more range, harmonics or time."
             )
         return best
 
@@ -146,7 +123,7 @@ class DesignProblem:
         """Return what a search from a motion finds, with limits kept between its instants, too."""
         guard = np.full(len(self.limits.limits), GUARD)
         for k in range(ROUNDS):
-            times = self._fine[:: FINER if k == 0 else FINER // 2]
+            times = self._fine[::FINER] if k == 0 else self._times
             search = ExcitationSearch(
                 self.equations, self.limits, self._space, self._speeds, times,
                 self.options.criterion, guard,
@@ -159,12 +136,12 @@ class DesignProblem:
             slack = self.limits.whole_slack(states, self.equations.rows(states)[1]).min(axis=0)
             if slack.min() >= 0.0:
                 return series
-            guard += np.maximum(-OVERSHOOT * slack, 0.0)
+            guard += np.clip(-OVERSHOOT * slack, 0.0, MAX_WIDER)
         return self._within(series, self._fine)
 
     def along(self, series: FourierSeries) -> States:
-        """Return a motion at the instants at which it is looked at."""
-        states = self.joints.along(series, self._fine)
+        """Return a motion that keeps its limits."""
+        states = self.joints.along(series, self._times)
         assert states is not None
         return states
 
@@ -179,7 +156,7 @@ class DesignProblem:
         """Return the standard deviation of each base parameter from a log of one period.
 
         Args:
-            R: Rows of the instants at which a motion is looked at, shape ``(m, b)``.
+            R: Rows of a motion as `along` has it, shape ``(m, b)``.
         """
         seen = excitation(R)
         _, values, directions = np.linalg.svd(R / seen.scale)
@@ -187,11 +164,12 @@ class DesignProblem:
         untold = (np.abs(seen.weak) > 1e-6).any(axis=0)
         with np.errstate(divide="ignore"):
             spread = np.sqrt(((directions / values[:, None]) ** 2).sum(axis=0)) / seen.scale
-        return np.where(untold, np.inf, spread * np.sqrt(len(self._fine) / samples))
+        return np.where(untold, np.inf, spread * np.sqrt(len(self._times) / samples))
 
     def usage(self, series: FourierSeries) -> tuple[LimitUsage, ...]:
-        """Return how near a motion comes to each limit."""
-        states = self.along(series)
+        """Return how near the best motion comes to each limit."""
+        states = self.joints.along(series, self._fine)
+        assert states is not None
         return self.limits.usage(states, self.equations.rows(states)[1])
 
     def _random_series(self) -> list[FourierSeries]:
@@ -233,15 +211,18 @@ class DesignProblem:
             limit = self.limits.limits[worst]
             raise InputError(limit.refusal(float(slack[worst]), self.options.margin))
 
-    def _within(
-        self, series: FourierSeries, times: Vector
-    ) -> FourierSeries:
+    def _within(self, series: FourierSeries, times: Vector) -> FourierSeries:
         """Return a motion, made smaller until it keeps all limits.
 
         Raises:
             InputError: Even a small one does not.
         """
-        size = 1.0
+        # joints that may move as they like keep their limits alone up to there
+        room, fast = self.limits.reach(), self.joints.robot.velocity_limit[self.joints.dofs]
+        peaks = (np.abs(series(times, order)).max(axis=0) for order in range(2))
+        with np.errstate(divide="ignore"):
+            ends = [limit / peak for limit, peak in zip((room, fast), peaks, strict=True)]
+        size = min(1.0, float(np.min(ends)))
         while size > MIN_SIZE:
             states = self.joints.along(series.scaled(size), times)
             if states is not None:
@@ -250,15 +231,14 @@ class DesignProblem:
                     return series.scaled(size)
             size *= SHRINK
         raise InputError(
-            f"an exciting motion of robot '{self.joints.robot.name}' must keep all limits with their "
-            "margins; from this start not even a small one does. Start further from them, or give a "
-            "longer duration."
+            f"an exciting motion of robot '{self.joints.robot.name}' must keep all limits with "
+            "their margins; from this start not even a small one does. Start further from them, or "
+            "give a longer duration."
         )
 
     def _noise(self) -> Vector:
         """Return the deviation of the efforts of joints at a sample, shape ``(nv,)``."""
-        robot, given = self.joints.robot, self.options.noise
-        pushed = driven(robot)
+        robot, pushed = self.joints.robot, driven(self.joints.robot)
         names = [name for name, has in zip(robot.dofs, pushed, strict=True) if has]
         B = np.abs(robot.snapshot(self.joints.start).B)
         has_limit = np.isfinite(robot.effort_limit)
@@ -268,34 +248,19 @@ class DesignProblem:
             u = self.equations.rows(self.along(self.by_hand))[1]
             limit = np.where(np.isfinite(limit), limit, B @ np.abs(u).max(axis=0))
         result = np.zeros(robot.nv)
-        own = NOISE_SHARE * limit[pushed]
-        wanted = by_joint(given, names, np.nan, "noise")
-        result[pushed] = np.where(np.isfinite(wanted), wanted, own)
+        wanted = by_joint(self.options.noise, names, np.nan, "noise")
+        result[pushed] = np.where(np.isfinite(wanted), wanted, NOISE_SHARE * limit[pushed])
         return result
 
     def _require_stroke(self, series: FourierSeries) -> None:
         """Refuse a motion that hardly moves a joint."""
-        stroke = np.ptp(series(self._fine), axis=0) / self.limits.reach()
-        worst = int(np.argmin(stroke))
-        if stroke[worst] < MIN_STROKE:
+        stroke, duration = np.ptp(series(self._fine), axis=0), self.options.duration
+        share = stroke / self.limits.reach()
+        worst = int(np.argmin(share))
+        if share[worst] < MIN_STROKE:
             raise InputError(
-                f"duration must be longer: within the limits, joint '{self.joints.names[worst]}' moves "
-                f"by only {stroke[worst]:.1%} of its range in {self.options.duration:g} s, which tells "
-                f"next to nothing; try {self.options.duration * 10.0 * MIN_STROKE / stroke[worst]:.2g} s."
+                f"duration must be longer: within the limits, joint '{self.joints.names[worst]}' "
+                f"moves by only {share[worst]:.1%} of its range in {duration:g} s, which tells "
+                # motors bound accelerations, so that strokes grow with the square of the time
+                f"next to nothing; try {duration * np.sqrt(WIDE_STROKE / share[worst]):.2g} s."
             )
-
-
-def by_joint(
-    values: float | dict[str, float] | None, names: Sequence[str], absent: float, key: str
-) -> Vector:
-    """Return a number for each joint.
-
-    Raises:
-        InputError: A name is none of the joints'.
-    """
-    if not isinstance(values, dict):
-        return np.full(len(names), absent if values is None else values)
-    for name in values:
-        if name not in names:
-            raise unknown_name(f"joint (in {key})", name, names)
-    return np.array([values.get(name, absent) for name in names])

@@ -5,8 +5,8 @@ information of a motion and the covariance of an unbiased estimate are
 
 $$ \Lambda = \sum_i X_i^\top \Sigma_i^{-1} X_i, \qquad C = \Lambda^{-1} . $$
 
-Where passive constraints leave $v = N \dot y$, rows are $N^\top Y$ and $\Sigma = N^\top S N$, ``S`` that
-of the sensors of all motors: the same information whichever joints are called independent.
+Where passive constraints leave $v = N \dot y$, rows are $N^\top Y$ and $\Sigma = N^\top S N$, with
+``S`` of the sensors of all motors: the same information whichever joints are called independent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.robot import Robot
+from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl_identification.base_parameters import BaseParameters
 from ukctrl_identification.independent_joints import States
 from ukctrl_identification.measured_motion import Motion
@@ -51,14 +52,28 @@ def free_states(robot: Robot, states: States, noise: Vector) -> FreeMotion:
         noise: Deviation of the efforts, shape ``(nv,)``; zero of joints without motors.
     """
     rows = tuple(range(robot.nv))
-    motion = Motion(states.time, states.q, states.v, states.a, np.zeros(states.v.shape), 1.0)
-    force = known_force(robot, motion)
+    motion = Motion(states.time, states.q, states.v, states.a, np.zeros(states.v.shape))
+    structure = robot.structure
+    assert isinstance(structure, RigidStructure)
+    force = known_force(robot, motion) - structure.tree.armature * states.a
     if states.tangent is None:
         return FreeMotion(motion, rows, None, force)
     N = states.tangent
     L = np.linalg.cholesky(np.einsum("nik,i,nij->nkj", N, noise**2, N))
-    basis = np.linalg.solve(L, N.swapaxes(1, 2)).swapaxes(1, 2)
+    basis = np.asarray(np.linalg.solve(L, N.swapaxes(1, 2)).swapaxes(1, 2), dtype=np.float64)
     return FreeMotion(motion, rows[: N.shape[2]], basis, force)
+
+
+def input_matrices(robot: Robot, q: Matrix) -> NDArray[np.float64]:
+    """Return ``B``, shape ``(nv, nu)``, or ``(n, nv, nu)`` where it changes with the position."""
+    if not robot.actuation.varies:
+        return robot.actuation.constant
+    snapshot, still = robot.snapshot(q[0]), np.zeros(robot.nv)
+    matrices = np.zeros((len(q), robot.nv, robot.nu))
+    for n, at in enumerate(q):
+        snapshot.move(at, still)
+        matrices[n] = snapshot.B
+    return matrices
 
 
 @final
@@ -95,14 +110,7 @@ class EffortEquations:
 
     def _inputs(self, free: FreeMotion, efforts: Matrix) -> Matrix:
         """Return the least inputs of motors that have efforts as their rows."""
-        pushed: NDArray[np.float64] = self.robot.actuation.constant
-        if self.robot.actuation.varies:
-            snapshot = self.robot.snapshot(free.motion.q[0])
-            of_instants = []
-            for q in free.motion.q:
-                snapshot.move(q, np.zeros(self.robot.nv))
-                of_instants.append(snapshot.B.copy())
-            pushed = np.array(of_instants)
+        pushed = input_matrices(self.robot, free.motion.q)
         if free.basis is not None:
             pushed = free.basis.swapaxes(1, 2) @ pushed
         across = pushed.swapaxes(-1, -2)
@@ -116,10 +124,10 @@ class EffortEquations:
         return total
 
     def triangle(self, states: States) -> Matrix:
-        """Return ``R`` with $R^\\top R = \\Lambda$, without a square, shape ``(b, b)``."""
+        r"""Return ``R`` with $R^\top R = \Lambda$, made without a square, shape ``(p + 1, b)``."""
         free = free_states(self.robot, states, self.noise)
         noise = self.noise if free.basis is None else None
-        R = stacked(self.regression.triangles(free, self._kept), len(self._kept), noise)
+        R = stacked(self.regression.triangles([free], self._kept), len(self._kept), noise)
         return R[:, self.base.independent]
 
     def scale(self) -> Vector:
@@ -152,9 +160,9 @@ def criterion(
 ) -> tuple[float, Matrix] | None:
     r"""Return how large deviations are as a logarithm, and its derivative with the information.
 
-    ``D``: $-\tfrac{1}{2b} \log\det\Lambda$ in units of the scale, the mean logarithm of the axes of the
-    ellipsoid of errors. ``A``: $\tfrac12 \log(\tfrac1b \mathrm{tr}\, C)$ in such units. None where
-    the motion does not tell all parameters.
+    ``D``: $-\tfrac{1}{2b} \log\det\Lambda$ in units of the scale, the mean logarithm of the axes of
+    the ellipsoid of errors. ``A``: $\tfrac12 \log(\tfrac1b \mathrm{tr}\, C)$ in such units. None
+    where the motion does not tell all parameters.
 
     Args:
         information: $\Lambda$, shape ``(b, b)``.

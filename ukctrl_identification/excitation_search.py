@@ -11,7 +11,6 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl_identification.effort_information import CriterionKind, EffortEquations, Rows, criterion
 from ukctrl_identification.fourier_series import FourierSeries, RestingSeries
 from ukctrl_identification.independent_joints import States
-from ukctrl_identification.independent_joints import States
 from ukctrl_identification.motion_limits import MotionLimits, rate_of_change
 from ukctrl_identification.sequential_programming import Slopes, Values, least_cost
 
@@ -119,10 +118,13 @@ class ExcitationSearch:
         return _Sampled(states, rows, u, found[1], Values(found[0], slack.ravel()))
 
     def _chained(self, by_state: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return derivatives with coefficients, ``(n, m, p, k)``, of those with displacement, velocity
-        and acceleration, ``(3, n, m, k)``.
+        """Return derivatives with coefficients, ``(n, m, p, k)``.
+
+        Args:
+            by_state: Those with displacement, velocity and acceleration, ``(3, n, m, k)``.
         """
-        return sum(
+        parts = [
             by[:, :, None, :] * basis[:, None, :, None]
             for by, basis in zip(by_state, self._basis, strict=True)
-        )
+        ]
+        return np.asarray(parts[0] + parts[1] + parts[2])

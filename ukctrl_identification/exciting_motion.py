@@ -16,10 +16,12 @@ from ukctrl.control.safety import Inequality
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.blas_threads import one_blas_thread
 from ukctrl.core.arrays import Vector
+from ukctrl.core.number_text import number
 from ukctrl.mechanics.reference import HarmonicSum
 from ukctrl.robot import Robot
 from ukctrl_identification.base_parameters import excitation
-from ukctrl_identification.design_problem import DesignOptions, DesignProblem
+from ukctrl_identification.design_options import DesignOptions
+from ukctrl_identification.design_problem import DesignProblem
 from ukctrl_identification.effort_information import EffortEquations
 from ukctrl_identification.fourier_series import FourierSeries
 from ukctrl_identification.independent_joints import IndependentJoints, States
@@ -30,6 +32,8 @@ class ComparedMotion(NamedTuple):
     """What another motion within the same limits would tell."""
 
     name: str
+    series: FourierSeries
+    """Displacements from the start."""
     ratio: float
     """Its deviations beside those of the exciting motion, by the criterion; infinite where it does
     not tell all parameters."""
@@ -56,6 +60,8 @@ class ExcitingMotion(NamedTuple):
     """Motions by hand and at random."""
     usage: tuple[LimitUsage, ...]
     """How near it comes to each limit."""
+    keep: tuple[Inequality, ...] = ()
+    """What it keeps beside the limits of the robot."""
 
     @property
     def robot(self) -> Robot:
@@ -79,17 +85,17 @@ class ExcitingMotion(NamedTuple):
         return states
 
     def most_used(self) -> LimitUsage | None:
-        """Return the limit of the robot that the motion comes nearest to; None where it has none."""
+        """Return the limit of the robot that is used most; None where it has none."""
         parts = [one for one in self.usage if not one.unit]
         return max(parts, key=lambda one: one.used - one.allowed) if parts else None
 
     def sentence(self) -> str:
         """Return the motion in words."""
-        others = ", ".join(f"{one.name} {one.ratio:.3g}" for one in self.others)
+        hand, random = (number(one.ratio) for one in self.others)
         text = (
             f"one period of {self.series.period:.4g} s tells {len(self.formulas)} base parameters, "
-            f"condition number {self.condition:.3g}; deviations of other motions beside its own: "
-            f"{others}"
+            f"condition number {self.condition:.3g}; deviations of a motion by hand are {hand} "
+            f"times as large, of a random one {random} times"
         )
         most = self.most_used()
         return text if most is None else f"{text}; most used: {most.limit}, {most.used:.0%}"
@@ -121,7 +127,7 @@ def exciting_motion(
         random = problem.drawn[int(np.argsort(ratios, kind="stable")[(len(ratios) - 1) // 2])]
         others = tuple(
             ComparedMotion(
-                name, float(np.exp(problem.cost(one) - cost)),
+                name, one, float(np.exp(problem.cost(one) - cost)),
                 problem.deviations(equations.triangle(problem.along(one))),
             )
             for name, one in (("by hand", problem.by_hand), ("random", random))
@@ -130,4 +136,5 @@ def exciting_motion(
             joints, series, options, equations,
             tuple(equations.base.formulas(problem.regression.parameters)),
             problem.deviations(R), excitation(R).condition, others, problem.usage(series),
+            tuple(keep),
         )  # fmt: skip

@@ -20,14 +20,10 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.assemble.scenario_robots import true_robot
 from ukctrl.simulation.assemble.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
-from ukctrl_identification.design_problem import (
-    HARMONICS,
-    MARGIN,
-    SAMPLE_PERIOD,
-    DesignOptions,
-)
+from ukctrl_identification.design_options import SAMPLE_PERIOD, DesignOptions
 from ukctrl_identification.exciting_motion import ExcitingMotion, exciting_motion
-from ukctrl_identification.exciting_path import ExcitingOptions
+from ukctrl_identification.exciting_options import ExcitingOptions
+from ukctrl_identification.exciting_refusals import refuse_unfit
 from ukctrl_identification.independent_joints import IndependentJoints
 
 
@@ -56,8 +52,8 @@ def exciting_path_motion(scenario: Scenario, robot: Robot | None = None) -> Exci
     robot = robot or true_robot(scenario.robot)
     # all that decides the motion: a search takes seconds, and each reader of the rows asks for it
     key = (
-        robot, scenario.servo, scenario.keep, scenario.start, scenario.timing.control, scenario.seed,
-        scenario.rank,
+        robot, scenario.servo, scenario.keep, scenario.start, scenario.timing.control,
+        scenario.seed, scenario.rank,
     )  # fmt: skip
     return _MOTION.get(key, lambda: _solve_motion(scenario, robot))
 
@@ -77,8 +73,11 @@ def _solve_motion(scenario: Scenario, robot: Robot) -> ExcitingMotion:
         options = merge_options([row.path for row in rows], ExcitingOptions, "exciting")
         if options.duration is None:
             raise InputError("must come with its duration; give one, such as duration = 10.0.")
+        refuse_unfit(robot)
         # closures alone: servo rows have no values before their motion is found
-        q, v, _ = start_state(start, robot, passive_constraints(robot), scenario.seed, scenario.rank)
+        q, v, _ = start_state(
+            start, robot, passive_constraints(robot), scenario.seed, scenario.rank
+        )
         if v.any():
             raise InputError("must begin at rest; start.v is not zero. Leave it out.")
         joints = IndependentJoints(robot, q, [name for row in rows for name in row.joints])
@@ -86,29 +85,7 @@ def _solve_motion(scenario: Scenario, robot: Robot) -> ExcitingMotion:
             robot=robot, servo=scenario.servo, q=q, v=v, start=start.t, duration=options.duration,
             period=control, rank=scenario.rank,
         )  # fmt: skip
-        wishes = design_options(options, options.duration, control, scenario.seed)
+        wishes = DesignOptions.of(
+            options, options.duration, scenario.seed, control or SAMPLE_PERIOD
+        )
         return exciting_motion(joints, wishes, scenario.keep, task)
-
-
-def design_options(
-    options: ExcitingOptions, duration: float, sample_period: float | None, seed: int
-) -> DesignOptions:
-    """Return what a motion shall be, with what was not said.
-
-    Args:
-        options: What was said.
-        duration: The period otherwise [s].
-        sample_period: Time between the samples of a log [s].
-        seed: Otherwise.
-    """
-    return DesignOptions(
-        duration=options.duration or duration,
-        harmonics=options.harmonics or HARMONICS,
-        criterion=options.criterion or "D",
-        margin=MARGIN if options.margin is None else options.margin,
-        travel=options.range,
-        noise=options.noise,
-        sample_period=sample_period or SAMPLE_PERIOD,
-        starts=options.starts,
-        seed=seed if options.seed is None else options.seed,
-    )

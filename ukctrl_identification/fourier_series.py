@@ -4,8 +4,8 @@ IEEE Trans. Robot. Autom. 13, 1997).
 $$ y(t) = y_0 + \sum_{k=1}^{H} (c_k \cos k\omega t + s_k \sin k\omega t), \qquad
    \omega = 2\pi / T . $$
 
-It begins and ends at rest where $y(0) = 0$, $\sum_k k s_k = 0$ and $\sum_k k^2 c_k = 0$: velocity and
-acceleration are zero at both ends of the period. ``2 H - 2`` numbers a joint are left.
+It begins and ends at rest where $y(0) = 0$, $\sum_k k s_k = 0$ and $\sum_k k^2 c_k = 0$: velocity
+and acceleration are zero at both ends of the period. ``2 H - 2`` numbers a joint are left.
 """
 
 from __future__ import annotations
@@ -95,7 +95,6 @@ class RestingSeries(NamedTuple):
         return FourierSeries(self.period, -c.sum(axis=0), c, s)
 
     def basis(self, times: Vector) -> NDArray[np.float64]:
-        """Return what coordinates do to displacement, velocity and acceleration of their joint,
-        shape ``(3, n, 2 H - 2)``."""
+        """Return displacement, velocity and acceleration by coordinate, ``(3, n, 2 H - 2)``."""
         every = self.series(np.eye(self.cosine.shape[1]))
         return np.array([every(times, order) for order in range(3)])

@@ -1,8 +1,8 @@
 r"""Motions of robots by the joints that may move as they like; the others follow.
 
 Passive constraints of full rank leave some velocities independent, $v = N \dot y$, and
-$a = N \ddot y + \dot N \dot y$. Positions of the other joints are followed from the start on, so that
-a closed chain stays in its assembly.
+$a = N \ddot y + \dot N \dot y$. Positions of the other joints are followed from the start on, so
+that a closed chain stays in its assembly.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.robot import Robot
-from ukctrl.robot.rigid.rigid_structure import RigidStructure
+from ukctrl_identification.exciting_refusals import (
+    refuse_choice,
+    refuse_nonholonomic,
+    refuse_undriven,
+    refuse_unfit,
+)
 from ukctrl_identification.fourier_series import FourierSeries
 from ukctrl_identification.passive_motion import RANK_RTOL, driven, passive_stack
 
@@ -30,8 +34,8 @@ MIN_PIVOT = 1e-6
 """Of passive rows at unit length: a velocity that adds less to those chosen does not follow."""
 MAX_ITERATIONS = 12
 MAX_STRIDE, MAX_CORRECTION = 0.05, 0.05
-"""How far the independent joints go at a time, and how far the others are from where the tangent leads
-them: a larger correction may end in another assembly [rad or m]."""
+"""How far the independent joints go at a time, and how far the others are from where the tangent
+leads them: a larger correction may end in another assembly [rad or m]."""
 
 
 class States(NamedTuple):
@@ -74,7 +78,7 @@ class IndependentJoints:
     """
 
     def __init__(self, robot: Robot, start: Vector, joints: Sequence[str] = ()) -> None:
-        _refuse_unfit(robot)
+        refuse_unfit(robot)
         self.robot, self.start = robot, start
         self._stack = passive_stack(robot)
         self._snapshot = robot.snapshot(start)
@@ -82,12 +86,7 @@ class IndependentJoints:
         if self._stack is None:
             dofs, self._dependent = np.arange(robot.nv), np.zeros(0, dtype=np.int64)
         else:
-            if not self._stack.holonomic.all():
-                row = self._stack.names[int(np.flatnonzero(~self._stack.holonomic)[0])]
-                raise InputError(
-                    f"passive row '{row}' of robot '{robot.name}' must have a position level for an "
-                    "exciting motion; it is nonholonomic."
-                )
+            refuse_nonholonomic(self._stack)
             A = self._stack.write(self._snapshot).A
             pushed = driven(robot)
             rank = [(2 if i in named else int(pushed[i]), i) for i in range(robot.nv)]
@@ -97,8 +96,12 @@ class IndependentJoints:
             pivots = scipy.linalg.qr(A[:, self._dependent].T, mode="r", pivoting=True)[1]
             self._rows = np.sort(pivots[: len(self._dependent)])
         self.dofs: Indices = dofs
-        _refuse_choice(robot, named, self.dofs)
-        self.leverage = np.linalg.norm(_refuse_undriven(self), axis=0)
+        refuse_choice(robot, named, self.dofs)
+        N = np.eye(robot.nv)
+        if self._stack is not None:
+            N = self._tangents(self._matrices(start[None])[0])[0]
+        refuse_undriven(robot, self.names, N.T @ robot.snapshot(start).B)
+        self.leverage = np.linalg.norm(N, axis=0)
 
     @property
     def k(self) -> int:
@@ -138,22 +141,28 @@ class IndependentJoints:
         return self.states(times, *(series(times, order) for order in range(3)))
 
     def shifted(self, near: States, order: int, joint: int, step: float) -> States:
-        """Return a motion with one joint's displacement (order 0), velocity (1) or acceleration (2)
-        larger by a small step at every instant, each instant by itself."""
+        """Return a motion with a joint's displacement, velocity or acceleration changed a little.
+
+        Args:
+            near: The motion; each of its instants is changed by itself.
+            order: Which of the three.
+            joint: Which independent joint.
+            step: By how much.
+        """
         moved = [near.y, near.rate, near.rise]
         moved[order] = moved[order].copy()
         moved[order][:, joint] += step
         q = near.q
         if order == 0:
             dq = np.zeros(near.v.shape)
-            if near.tangent is None:
-                dq[:, joint] = step
-            else:
-                dq += step * near.tangent[:, :, joint]
+            dq += step * (
+                np.eye(self.k)[joint] if near.tangent is None else near.tangent[..., joint]
+            )
             q = _moved(self.robot, q, dq)
+        y, rate, rise = moved
         if self._stack is None:
-            return States(near.time, *moved, q, moved[1], moved[2], None)
-        return self._completed(near.time, *moved, q)
+            return States(near.time, y, rate, rise, q, rate, rise, None)
+        return self._completed(near.time, y, rate, rise, q)
 
     def _followed(self, y: Matrix) -> Matrix | None:
         """Return the configurations on the constraints, from instant to instant."""
@@ -247,66 +256,3 @@ def _followers(A: Matrix, groups: Sequence[Sequence[int]]) -> Indices:
             rest -= np.outer(unit, unit @ rest)
             chosen.append(group[best])
     return np.array(sorted(chosen), dtype=np.int64)
-
-
-def _refuse_unfit(robot: Robot) -> None:
-    """Refuse robots whose motion is not that of joints of bodies."""
-    if not isinstance(robot.structure, RigidStructure):
-        raise InputError(
-            f"robot '{robot.name}' is made of formulas; exciting motions are of the bodies of a model "
-            "file (URDF or MJCF) or a linkage."
-        )
-    if robot.elastic is not None:
-        raise InputError(
-            f"robot '{robot.name}' must have rigid joints for an exciting motion; springs drive "
-            f"{quoted(robot.elastic.joints)}. Design it for the robot without springs."
-        )
-    odd = [block.name for block in robot.blocks if block.shape not in ("line", "circle")]
-    if odd:
-        raise InputError(
-            f"robot '{robot.name}' must have joints of one freedom only for an exciting motion; "
-            f"{quoted(odd)} {'is' if len(odd) == 1 else 'are'} not. Put it on a stand."
-        )
-    if not robot.nu:
-        raise InputError(
-            f"robot '{robot.name}' must have motors for an exciting motion; it has none."
-        )
-
-
-def _refuse_choice(robot: Robot, named: Sequence[int], dofs: Indices) -> None:
-    """Refuse named joints that are not all of the independent ones."""
-    if not named:
-        return
-    if len(set(named)) < len(named):
-        twice = next(i for i in named if list(named).count(i) > 1)
-        raise InputError(f"must name each joint once; '{robot.dofs[twice]}' stands twice.")
-    if follow := [robot.dofs[i] for i in named if i not in dofs]:
-        raise InputError(
-            f"joints of an exciting path must be independent of each other; {quoted(follow)} of robot "
-            f"'{robot.name}' follow from the others. Name fewer."
-        )
-    if lacking := [robot.dofs[i] for i in dofs if i not in named]:
-        raise InputError(
-            f"joints of exciting paths must determine all others; {quoted(lacking)} of robot "
-            f"'{robot.name}' may still move. Name them, too."
-        )
-
-
-def _refuse_undriven(joints: IndependentJoints) -> Matrix:
-    """Return ``N`` at the start, shape ``(nv, k)``; refuse robots with fewer motors than freedoms,
-    whose dynamics choose the motion.
-    """
-    robot = joints.robot
-    B = robot.snapshot(joints.start).B
-    still = np.zeros((1, joints.k))
-    near = joints.states(np.zeros(1), still, still, still)
-    N = np.eye(robot.nv) if near is None or near.tangent is None else near.tangent[0]
-    pushed = N.T @ B
-    if np.linalg.matrix_rank(pushed) == joints.k:
-        return N
-    idle = [joints.names[j] for j in np.flatnonzero(~pushed.any(axis=1))] or list(joints.names)
-    raise InputError(
-        f"robot '{robot.name}' must have a motor for every freedom for an exciting motion; "
-        f"{quoted(idle)} {'is' if len(idle) == 1 else 'are'} not driven, so that no motion of "
-        f"{'it' if len(idle) == 1 else 'them'} can be chosen."
-    )

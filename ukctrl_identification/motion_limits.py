@@ -1,4 +1,4 @@
-"""What is left of limits along a motion: joints, speeds, motors, things to keep, and closed chains."""
+"""What is left of limits along a motion: joints, speeds, motors, things to keep, closed chains."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.safety import Inequality
-from ukctrl.control.safety.barriers import FilterDiagnostics, check_barriers
+from ukctrl.control.safety.barriers import (
+    Barriers,
+    FilterDiagnostics,
+    check_barriers,
+    hold_factor,
+)
 from ukctrl.control.safety.safety_filter import SafetyFilter
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import first_smallest
 from ukctrl.mechanics.constraints import Stack
+from ukctrl_identification.effort_information import input_matrices
 from ukctrl_identification.independent_joints import IndependentJoints, States
 
 MAX_LEVERAGE = 3.0
@@ -42,22 +48,22 @@ class _Limit(NamedTuple):
     """One limit, and what it is left of where its slack is zero."""
 
     name: str
-    allowed: float
+    allowed: float = 0.0
     unit: str = ""
     is_distance: bool = False
     is_reported: bool = True
 
     def refusal(self, slack: float, margin: float) -> str:
         """Return why the start is refused whose slack is below zero."""
-        if self.is_distance or not self.is_reported:
+        if self.is_distance:
             return (
-                f"the start must keep {self.name} with its margin, {self.allowed:g} {self.unit}; it "
-                f"misses by {-slack:.3g} {self.unit}. Start elsewhere, or move the limit."
+                f"the start must keep {self.name} with its margin, {self.allowed:g} {self.unit}; "
+                f"it misses that by {-slack:.3g} {self.unit}. Start elsewhere, or move the limit."
             )
         return (
-            f"the start must use at most {self.allowed:.0%} of the limit, {self.name}, so that a margin "
-            f"of {margin:g} is left; it uses {self.allowed - slack:.0%} at rest. Start elsewhere, or "
-            "take a smaller margin."
+            f"the start must use at most {self.allowed:.0%} of a limit, {self.name}, so that a "
+            f"margin of {margin:g} is left; at rest it uses {self.allowed - slack:.0%}. Start "
+            "elsewhere, or take a smaller margin."
         )
 
 
@@ -68,8 +74,8 @@ class MotionLimits:
     Args:
         joints: Its independent joints.
         margin: Share of each limit of the robot that stays unused.
-        travel: How far independent joints may go from the start, shape ``(k,)`` [rad or m]; infinite
-            where their own limits decide.
+        travel: How far independent joints may go from the start, shape ``(k,)`` [rad or m];
+            infinite where their own limits decide.
         keep: What stays at or above zero beside.
         task: What these are bound to.
 
@@ -94,6 +100,7 @@ class MotionLimits:
         self._filter = None
         if keep and task is not None:
             self._filter = SafetyFilter(keep, task, Stack((), robot))
+            self._barriers = _slower(self._filter.barriers, margin, self._filter.period)
             self._snapshot = robot.snapshot(joints.start)
             for inequality in keep:
                 for motor, rate in inequality.keeps(task).input_rates.items():
@@ -105,8 +112,7 @@ class MotionLimits:
         self.limits = tuple(self._named())
 
     def reach(self) -> Vector:
-        """Return how far each independent joint may go to the side that has more room, shape
-        ``(k,)`` [rad or m]."""
+        """Return how far each independent joint may go to either side, the larger, ``(k,)``."""
         low, high = self._room()
         return np.asarray(np.maximum(low, high))
 
@@ -124,8 +130,8 @@ class MotionLimits:
         for name, sides in zip(self.joints.names, zip(*self._room(), strict=True), strict=True):
             if not np.isfinite(sides).all():
                 raise InputError(
-                    f"joint '{name}' must have a range for an exciting motion; it has no limits. Say "
-                    f"how far it may go from the start, such as range = {{ {name} = 0.5 }}."
+                    f"joint '{name}' must have a range for an exciting motion; it has no limits. "
+                    f"Say how far it may go from the start, such as range = {{ {name} = 0.5 }}."
                 )
 
     def _named(self) -> Iterator[_Limit]:
@@ -141,10 +147,10 @@ class MotionLimits:
         for name, fast in zip(robot.dofs, robot.velocity_limit, strict=True):
             if np.isfinite(fast):
                 yield _Limit(f"speed of '{name}'", share)
-        for limits in (self._bounds.lower, self._bounds.upper):
+        for side, limits in (("lowest", self._bounds.lower), ("highest", self._bounds.upper)):
             for name, most in zip(robot.actuators, limits, strict=True):
                 if np.isfinite(most):
-                    yield _Limit(f"motor '{name}'", share)
+                    yield _Limit(f"{side} input of motor '{name}'", share)
         if self._has_followers:
             for name in self.joints.names:
                 yield _Limit(f"way of '{name}' to a singular position", 1.0 - 1.0 / MAX_LEVERAGE)
@@ -194,7 +200,8 @@ class MotionLimits:
     def _motor_slack(self, states: States, u: Matrix) -> list[Matrix]:
         """Return what is left of the highest and the lowest inputs, at the speed of each motor."""
         bounds, share = self._bounds, 1.0 - self.margin
-        speed = states.v @ self.joints.robot.actuation.constant
+        B = input_matrices(self.joints.robot, states.q)
+        speed = (states.v[:, None] @ B)[:, 0]
         size = np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
         columns = []
         for limit, sign in ((bounds.lower, -1.0), (bounds.upper, 1.0)):
@@ -210,16 +217,16 @@ class MotionLimits:
     def _kept_slack(self, states: States) -> Matrix:
         """Return what is left of what is kept, and of how hard the law lets it change."""
         assert self._filter is not None
-        stack, barriers, period = self._filter.stack, self._filter.barriers, self._filter.period
-        count, no_inputs = len(barriers.row), np.zeros((3, 0))
-        of_quantities, of_rows = np.zeros((5, count)), np.zeros((2, len(stack)))
-        found = FilterDiagnostics(*of_quantities, np.zeros(0), *of_rows)
+        stack, barriers, period = self._filter.stack, self._barriers, self._filter.period
+        count, none = len(barriers.row), np.zeros(0)
+        h, rate, bound, active, relaxed = np.zeros((5, count))
+        found = FilterDiagnostics(h, rate, bound, active, relaxed, none, *np.zeros((2, len(stack))))
         slack = np.zeros((len(states.q), 2 * count))
         for n, t in enumerate(states.time.tolist()):
             self._snapshot.move(states.q[n], states.v[n], t)
             rows = stack.write(self._snapshot)
             check_barriers(
-                rows, barriers, period, states.a[n], *no_inputs, found, np.zeros(1)
+                rows, barriers, period, states.a[n], none, none, none, found, np.zeros(1)
             )
             gained = barriers.sign * found.row_residual[barriers.row]
             slack[n] = np.append(found.h - barriers.margin, gained - found.lower_bound)
@@ -253,6 +260,16 @@ class MotionLimits:
                 named = limit.name, float(used), limit.allowed, limit.unit
                 result.append(LimitUsage(*named, float(states.time[n])))
         return tuple(result)
+
+
+def _slower(barriers: Barriers, margin: float, period: float) -> Barriers:
+    """Return barriers that are approached more gently: a law has to change nothing near them."""
+    pole = (1.0 - margin) * barriers.pole
+    return barriers._replace(
+        pole=pole,
+        deceleration=(1.0 - margin) * barriers.deceleration,
+        hold_factor=np.array([hold_factor(x) for x in pole * period]),
+    )
 
 
 def rate_of_change(x: NDArray[np.float64], step: float) -> NDArray[np.float64]:

@@ -3,15 +3,14 @@ r"""Sequential quadratic programming in a box of trust, for costs that are smoot
 $$ \min_d \; g^\top d + \tfrac12 d^\top B d + \mu\, e \quad \text{subject to} \quad
    s + J d + e \ge 0, \; e \ge 0, \; |d_i| \le \Delta $$
 
-with ``B`` by damped BFGS updates: the linearised limits may be missed by ``e``, for the price $\mu$
-of the merit function (Fletcher, "Practical Methods of Optimization", 2nd ed., sections 14.3 and 14.4,
-with the second-order correction). A step that leads where there is no cost, or that gains too little,
-is undone, and the box made smaller; only steps that are taken cost derivatives.
+with ``B`` by damped BFGS updates: the linearised limits may be missed by ``e``, for the price
+$\mu$ of the merit function (Fletcher, "Practical Methods of Optimization", 2nd ed., sections 14.3
+and 14.4, with the second-order correction). A step that leads where there is no cost, or that gains
+too little, is undone, and the box made smaller; only steps that are taken cost derivatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -145,6 +145,7 @@ def test_every_key_of_scenarios_and_cards_is_on_its_page():
     paths = {
         *dir(reference),
         "Harmonic",
+        "Exciting",
         "Optimised",
         "ukctrl__mechanics__reference__formula_path__Expression",
     }  # paths.md

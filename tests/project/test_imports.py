@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 BESIDE = {
     "ukctrl_film": {"__init__.py", "cli/view.py"},
-    "ukctrl_identification": {"cli/identify.py", "simulation/effects/mismatch.py"},
+    "ukctrl_identification": {
+        "cli/identify.py", "core/cache_folder.py", "core/entry_points.py",
+        "mechanics/reference/__init__.py", "simulation/effects/mismatch.py",
+    },
     "ukctrl_laws": {
         "__init__.py", "cli/learn.py", "cli/tune.py", "control/__init__.py",
         "control/learned_correction.py", "core/cache_folder.py", "core/entry_points.py",

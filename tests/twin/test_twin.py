@@ -94,7 +94,7 @@ def test_random_scenarios_are_the_same(twin, telling, group):
 
 ELSEWHERE = {
     "closure", "rolling",  # rows of robots, which are drawn with them
-    "table", "optimised",  # paths worked out before a run, which become splines
+    "table", "exciting", "optimised",  # paths worked out before a run, which become others
     "none",  # written by leaving the law out
 }  # fmt: skip
 

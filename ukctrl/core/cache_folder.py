@@ -18,7 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-PACKAGES = PACKAGE, PACKAGE.with_name("ukctrl_laws"), PACKAGE.with_name("ukctrl_optimal")
+PACKAGES = (
+    PACKAGE,
+    *map(PACKAGE.with_name, ("ukctrl_identification", "ukctrl_laws", "ukctrl_optimal")),
+)
 """Whose sources decide what a run computes."""
 SHIPPED = PACKAGE / "_machine_code.zip"
 """What a wheel for one platform brings along: machine code and formulas of the catalogue."""

@@ -45,7 +45,7 @@ def kinds_of(union):
     return {member.kind for member in get_args(get_args(union)[0])}
 
 
-WORKED_OUT = "retimed", "optimised"
+WORKED_OUT = "retimed", "optimised", "exciting"
 """Paths that a scenario's robot decides."""
 
 

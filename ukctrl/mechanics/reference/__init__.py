@@ -7,7 +7,7 @@ period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast funct
 In order: ``taylor``, ``rotations``, ``rest_to_rest`` and ``csv_columns``; ``reference`` (what a
 path is); ``piecewise_polynomial``, ``formula_path`` and ``function_path``; ``closed_form``,
 ``planar`` and ``waypoints``; ``timing_options``, ``composite_paths`` and ``orientation``.
-`Optimised` is of the package ``ukctrl_optimal``.
+`Optimised` is of the package ``ukctrl_optimal``, `Exciting` of ``ukctrl_identification``.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
 from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
 
 if TYPE_CHECKING:
+    from ukctrl_identification.exciting_path import Exciting
     from ukctrl_optimal.optimised_path import Optimised
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Circle",
     "Constant",
     "ConstantOrientation",
+    "Exciting",
     "Expression",
     "Harmonic",
     "HarmonicSum",
@@ -82,7 +84,14 @@ __all__ = [
 ]
 
 
+PLANNED = {
+    "Exciting": "ukctrl_identification.exciting_path",
+    "Optimised": "ukctrl_optimal.optimised_path",
+}
+"""Paths that are worked out from a robot, and the modules beside ``ukctrl`` that have them."""
+
+
 def __getattr__(name: str) -> Any:
-    if name != "Optimised":
+    if name not in PLANNED:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return importlib.import_module("ukctrl_optimal.optimised_path").Optimised
+    return getattr(importlib.import_module(PLANNED[name]), name)

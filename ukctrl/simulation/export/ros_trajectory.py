@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.robot import Robot
 from ukctrl.robot.joint_layout import JointBlock
@@ -26,12 +27,23 @@ def driven_joints(robot: Robot) -> tuple[JointBlock, ...]:
     )
 
 
-def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
-    """Return a run as a `trajectory_msgs/msg/JointTrajectory` in YAML.
+class JointMotion(NamedTuple):
+    """A motion of a robot at ``n`` instants."""
 
-    It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
-    ``control_msgs/action/FollowJointTrajectory``. Continuous joints count their turns; the effort
-    is what the motors do at the joints, ``B u``.
+    time: Vector
+    """[s]."""
+    q: Matrix
+    """Shape ``(n, nq)``."""
+    v: Matrix
+    """Shape ``(n, nv)``."""
+    a: Matrix
+    """Shape ``(n, nv)``."""
+    u: Matrix
+    """Inputs, shape ``(n, nu)``."""
+
+
+def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
+    """Return a run as a `trajectory_msgs/msg/JointTrajectory` in YAML; see `trajectory_message`.
 
     Args:
         result: The run.
@@ -41,23 +53,53 @@ def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
     Raises:
         InputError: No joint of one freedom is driven, or there are no samples.
     """
+    if not len(result.time):
+        require_driven_joint(robot)
+        raise InputError("the run must have samples for a joint trajectory; it has none.")
+    motion = JointMotion(result.time, *(result[name] for name in ("q", "v", "a", "u")))
+    return trajectory_message(motion, robot, stride)
+
+
+def require_driven_joint(robot: Robot) -> tuple[JointBlock, ...]:
+    """Return the driven joints of one freedom.
+
+    Raises:
+        InputError: There is none.
+    """
     joints = driven_joints(robot)
     if not joints:
         raise InputError(
             f"robot '{robot.name}' must have a driven joint of one freedom for a joint trajectory; "
             "its motors act on none."
         )
-    if not len(result.time):
-        raise InputError("the run must have samples for a joint trajectory; it has none.")
-    q, columns = result["q"], [block.iv for block in joints]
+    return joints
+
+
+def trajectory_message(motion: JointMotion, robot: Robot, stride: int = 1) -> str:
+    """Return a motion as a `trajectory_msgs/msg/JointTrajectory` in YAML.
+
+    It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
+    ``control_msgs/action/FollowJointTrajectory``. Continuous joints count their turns; the effort
+    is what the motors do at the joints, ``B u``.
+
+    Args:
+        motion: The motion.
+        robot: Its robot.
+        stride: Take each so-manieth sample, from the first on.
+
+    Raises:
+        InputError: No joint of one freedom is driven.
+    """
+    joints, q = require_driven_joint(robot), motion.q
+    columns = [block.iv for block in joints]
     efforts, snapshot = [], robot.snapshot(q[0])
-    for t, at, v, u in zip(result.time, q, result["v"], result["u"], strict=True):
+    for t, at, v, u in zip(motion.time, q, motion.v, motion.u, strict=True):
         snapshot.move(at, v, float(t))
         efforts.append((snapshot.B @ u)[columns])
     quantities = {
         "positions": np.hstack([block.angles(q) for block in joints]),
-        "velocities": result["v"][:, columns],
-        "accelerations": result["a"][:, columns],
+        "velocities": motion.v[:, columns],
+        "accelerations": motion.a[:, columns],
         "effort": np.array(efforts),
     }
     lines = [
@@ -73,7 +115,7 @@ def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
             for name, values in quantities.items()
         ]
         # one rounding for both, so that nanoseconds never come to a second
-        sec, nanosec = divmod(round(float(result.time[k] - result.time[0]) * NANO), NANO)
+        sec, nanosec = divmod(round(float(motion.time[k] - motion.time[0]) * NANO), NANO)
         numbers.append(f"time_from_start: {{sec: {sec}, nanosec: {nanosec}}}")
         lines += [f"{'  ' if n else '- '}{number}" for n, number in enumerate(numbers)]
     return "\n".join(lines) + "\n"
