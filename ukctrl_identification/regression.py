@@ -275,7 +275,8 @@ class Regression:
         Samples of which a number is missing are left out.
         """
         (taps, stride), n = motion.motion.low_pass, len(motion.motion.q)
-        width, step = len(taps), max(1, BATCH // stride) * stride
+        width = len(taps)
+        step, hop = (max(1, size // stride) * stride for size in (BATCH, width))
         if width == 1:
             for begin in range(0, n, BATCH):
                 yield self.blocks(motion.part(slice(begin, begin + BATCH)), kept)
@@ -289,16 +290,18 @@ class Regression:
             for begin in range(start, stop, step):
                 end = min(begin + step, stop)
                 found = self.blocks(motion.part(slice(begin, end)), kept)
-                # outputs whose windows these samples are in
-                low = max(first, -((width - 1 - begin) // stride))
-                high = min(last, (end - 1) // stride + 1)
-                shape = begin - stride * low, end - begin, high - low
-                if shape not in windows:
-                    windows[shape] = _window(taps, stride, *shape)
                 if not sums:
                     sums = [(row, own, np.zeros((len(B), last - first))) for row, own, B in found]
-                for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
-                    total[:, low - first : high - first] += B @ windows[shape]
+                for at in range(begin, end, hop):  # outputs whose windows these samples are in
+                    upto = min(at + hop, end)
+                    low = max(first, -((width - 1 - at) // stride))
+                    high = min(last, (upto - 1) // stride + 1)
+                    shape = at - stride * low, upto - at, high - low
+                    if shape not in windows:
+                        windows[shape] = _window(taps, stride, *shape)
+                    some, to = slice(at - begin, upto - begin), slice(low - first, high - first)
+                    for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
+                        total[:, to] += B[:, some] @ windows[shape]
             yield sums
 
     def triangles(
