@@ -1,6 +1,6 @@
 """Time and judge identification by ukctrl beside a script, FIGAROH and mujoco.sysid; print tables.
 
-    python benchmarks/identification.py [--install] [--samples N] [--rounds N] [--log PATH]
+    python benchmarks/identification.py [--install] [--page] [--samples N] [--rounds N] [--log PATH]
 
 First, samples of a simulated Panda: a script that stacks Pinocchio's regressor of every sample in
 one matrix, ukctrl's factorisation of the same rows, and all of `identify` from positions and
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from page import write_tables
 from peers import HERE, ONE_CORE, ROOT, interpreters, machine
 from scipy import signal
 
@@ -51,6 +52,9 @@ LIMIT = 600.0
 """A peer that takes longer is given up [s]."""
 ORDER, CUTOFF, MARGIN = 4, 10.0, 0.5
 """Of the filter of what is judged [Hz], and what is left out at its ends [s]."""
+
+VERSIONS: dict[str, str] = {}
+"""What ran, by contestant."""
 
 
 class Answer(NamedTuple):
@@ -82,6 +86,7 @@ def asked(name: str, python: str, file: Path, work: str) -> Answer | str:
         return (process.stderr.strip().splitlines() or ["it ended without a word"])[-1]
     with np.load(out) as arrays:
         told = json.loads(process.stdout.splitlines()[-1])
+        VERSIONS[name] = told["versions"]
         return Answer(told, {name: arrays[name] for name in arrays.files})
 
 
@@ -171,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--install", action="store_true", help="make the peers' environments")
     parser.add_argument("--environments", type=Path, default=ROOT / "out" / "identification")
+    parser.add_argument("--page", action="store_true", help="also write into docs/reference")
     parser.add_argument("--samples", type=int, default=1_000_000, help="0: none are simulated")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--log", type=Path, help="a CSV table of a real Panda")
@@ -179,12 +185,17 @@ def main() -> None:
     pythons = interpreters(options.environments, options.install, own, PACKAGES)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    print(f"{machine()}; Python {platform.python_version()}.")
+    texts: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         if options.samples:
-            print("\n" + timed(Path(folder), pythons, options.samples, options.rounds))
+            texts["identification"] = timed(Path(folder), pythons, options.samples, options.rounds)
         if options.log:
-            print("\n" + judged(Path(folder), pythons, options.log))
+            texts["identification_log"] = judged(Path(folder), pythons, options.log)
+    facts = f"{machine()}; Python {platform.python_version()}; " + "; ".join(VERSIONS.values())
+    texts["identification_machine"] = facts + "."
+    print("\n\n".join(texts.values()))
+    if options.page:
+        write_tables(texts)
 
 
 if __name__ == "__main__":
