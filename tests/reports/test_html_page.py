@@ -161,7 +161,7 @@ def run_page_context():
         "title": "<i>", "names": {"robot": "", "controller": "", "scenario": ""}, "status": "s",
         "status_level": "good", "belief": belief, "headline": "h", "source": "", "contents": [],
         "tiles": [], "verdicts": [], "figures": [], "metrics": {"columns": [], "rows": []},
-        "blocks": None, "audit": [], "scenario": "", "provenance": [],
+        "blocks": None, "differences": None, "audit": [], "scenario": "", "provenance": [],
     }  # fmt: skip
 
 
