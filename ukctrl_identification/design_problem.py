@@ -43,8 +43,8 @@ MIN_STROKE, WIDE_STROKE = 0.01, 0.2
 """Parts of its reach that each joint must move by, to and fro, for a motion to be of use, and for
 one that is advised."""
 STARTS, CLOSED_STARTS, RANDOM = 4, 2, 9
-"""From how many random motions is searched, from how many of a closed chain, whose search takes far
-longer and ends as well; and how many are drawn to compare with."""
+"""From how many motions is searched, from how many of a closed chain, whose search takes far
+longer; and how many random ones are compared with."""
 
 
 @final
@@ -101,13 +101,15 @@ class DesignProblem:
         self.equations = EffortEquations(self.regression, base, self._noise())
 
     def best(self) -> FourierSeries:
-        """Return the best motion that the search finds from all random ones.
+        """Return the best motion that the search finds from that by hand and from random ones.
 
         Raises:
             InputError: It does not move the joints enough to tell anything.
         """
         starts = STARTS if self.joints.k == self.joints.robot.nv else CLOSED_STARTS
-        found = [self._refined(one) for one in self.drawn[: self.options.starts or starts]]
+        near = self._within(self._space.series(self._space.coordinates(self.by_hand)), self._times)
+        begins = [near, *self.drawn][: self.options.starts or starts]
+        found = [self._refined(one) for one in begins]
         costs = [self.cost(one) for one in found]
         best = found[int(np.argmin(costs))]
         self._require_stroke(best)

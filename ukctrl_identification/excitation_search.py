@@ -63,8 +63,7 @@ class ExcitationSearch:
 
     def best_near(self, series: FourierSeries) -> FourierSeries:
         """Return the best motion near one from rest to rest that exists."""
-        space = np.vstack([self.space.cosine, self.space.sine])
-        z = np.linalg.lstsq(space, np.vstack([series.cosine, series.sine]))[0] / self.speeds
+        z = self.space.coordinates(series) / self.speeds
         best = least_cost(self, z.ravel(), COST_TOLERANCE)
         return self.space.series(best.reshape(z.shape) * self.speeds)
 

@@ -35,9 +35,10 @@ class ExcitingOptions:
     """Standard deviation of the measured efforts at a sample, for all or by joint [N m or N];
     absent: a hundredth of what the joint's motors can give."""
     starts: Count | None = None
-    """From how many random motions is searched, at most 100; absent: 4, and 2 of closed chains."""
+    """From how many motions is searched, a sine on each joint and random ones, at most 100; absent:
+    4, and 2 of closed chains."""
     seed: Index | None = None
-    """Seed of these; absent: the scenario's."""
+    """Seed of the random ones; absent: the scenario's."""
 
     @model_validator(mode="after")
     def _some(self) -> Self:

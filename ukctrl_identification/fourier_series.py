@@ -94,6 +94,11 @@ class RestingSeries(NamedTuple):
         c, s = self.cosine @ coordinates, self.sine @ coordinates
         return FourierSeries(self.period, -c.sum(axis=0), c, s)
 
+    def coordinates(self, series: FourierSeries) -> Matrix:
+        """Return the coordinates of the nearest motion, shape ``(2 H - 2, k)``."""
+        space = np.vstack([self.cosine, self.sine])
+        return np.asarray(np.linalg.lstsq(space, np.vstack([series.cosine, series.sine]))[0])
+
     def basis(self, times: Vector) -> NDArray[np.float64]:
         """Return displacement, velocity and acceleration by coordinate, ``(3, n, 2 H - 2)``."""
         every = self.series(np.eye(self.cosine.shape[1]))

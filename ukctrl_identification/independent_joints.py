@@ -82,6 +82,9 @@ class IndependentJoints:
         self.robot, self.start = robot, start
         self._stack = passive_stack(robot)
         self._snapshot = robot.snapshot(start)
+        places = [(block.iq, block.iv) for block in robot.blocks if block.shape == "line"]
+        self._lines = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        self._circles = [(block.iq, block.iv) for block in robot.blocks if block.shape == "circle"]
         named = [dof_index(robot, joint) for joint in joints]
         if self._stack is None:
             dofs, self._dependent = np.arange(robot.nv), np.zeros(0, dtype=np.int64)
@@ -128,7 +131,7 @@ class IndependentJoints:
             rise: Accelerations.
         """
         if self._stack is None:
-            q = _moved(self.robot, np.tile(self.start, (len(y), 1)), y)
+            q = self._moved(np.tile(self.start, (len(y), 1)), y)
             return States(time, y, rate, rise, q, rate, rise, None)
         try:
             followed = self._followed(y)
@@ -158,7 +161,7 @@ class IndependentJoints:
             dq += step * (
                 np.eye(self.k)[joint] if near.tangent is None else near.tangent[..., joint]
             )
-            q = _moved(self.robot, q, dq)
+            q = self._moved(q, dq)
         y, rate, rise = moved
         if self._stack is None:
             return States(near.time, y, rate, rise, q, rate, rise, None)
@@ -172,7 +175,7 @@ class IndependentJoints:
             strides = max(1, math.ceil(np.abs(at - before).max() / MAX_STRIDE))
             for _ in range(strides):
                 step = (tangent @ (at - before)) / strides
-                near = self._corrected(_moved(self.robot, q, step[None]))
+                near = self._corrected(self._moved(q, step[None]))
                 if near is None:
                     return None
                 q, tangent = near
@@ -189,8 +192,19 @@ class IndependentJoints:
             step[0, self._dependent] = -np.linalg.solve(A[0][:, self._dependent], phi[0])
             if not np.abs(step).max() <= MAX_CORRECTION:
                 return None
-            q = _moved(self.robot, q, step)
+            q = self._moved(q, step)
         return None
+
+    def _moved(self, q: Matrix, step: Matrix) -> Matrix:
+        """Return configurations moved along joints, steps of shape ``(n, nv)``."""
+        result = q.copy()
+        at, by = self._lines
+        result[:, at] += step[:, by]
+        for iq, iv in self._circles:
+            c, s, turn = q[:, iq], q[:, iq + 1], step[:, iv]
+            result[:, iq] = c * np.cos(turn) - s * np.sin(turn)
+            result[:, iq + 1] = s * np.cos(turn) + c * np.sin(turn)
+        return result
 
     def _completed(self, time: Vector, y: Matrix, rate: Matrix, rise: Matrix, q: Matrix) -> States:
         """Return the states of configurations on the constraints."""
@@ -222,20 +236,6 @@ class IndependentJoints:
         N[:, self.dofs, np.arange(self.k)] = 1.0
         N[:, self._dependent] = -np.linalg.solve(A[:, :, self._dependent], A[:, :, self.dofs])
         return N
-
-
-def _moved(robot: Robot, q: Matrix, step: Matrix) -> Matrix:
-    """Return configurations moved along joints, steps of shape ``(n, nv)``."""
-    result = q.copy()
-    for block in robot.blocks:
-        at, by = block.iq, step[:, block.iv]
-        if block.shape == "circle":
-            c, s = q[:, at], q[:, at + 1]
-            result[:, at] = c * np.cos(by) - s * np.sin(by)
-            result[:, at + 1] = s * np.cos(by) + c * np.sin(by)
-        else:
-            result[:, at] += by
-    return result
 
 
 def _followers(A: Matrix, groups: Sequence[Sequence[int]]) -> Indices:

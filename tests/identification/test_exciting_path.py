@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.identification.exciting_robots import ARM, arm, arm_motion
+from tests.identification.exciting_robots import ARM, arm, arm_motion, inverse_dynamics
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.reference import Exciting, HarmonicSum
@@ -45,16 +45,20 @@ use = "computed-torque"
 duration = 4.0
 sample = 0.01
 """
-WALL = """
+WALLS = "".join(
+    f"""
 [[keep]]
 kind   = "half_space"
-name   = "wall"
+name   = "{name}"
 frame  = "lower"
-point  = [0.0, -0.3, 0.0]
-normal = [0.0, 1.0, 0.0]
+point  = [0.0, {-0.2 * side}, 0.0]
+normal = [0.0, {side}, 0.0]
 margin = 0.02
 decay  = 0.05
 """
+    for name, side in (("right", 1.0), ("left", -1.0))
+)
+"""The elbow stays within 0.2 m of the plane in which the arm starts."""
 
 
 @pytest.fixture
@@ -102,16 +106,17 @@ def test_a_check_looks_at_the_motion_as_at_any_other_and_says_what_it_is_worth(f
 
 
 @pytest.mark.slow
-def test_a_law_that_keeps_a_wall_never_has_to_change_the_inputs_of_the_motion(folder):
-    asked = scenario(folder, TEXT + WALL, **{"timing.control": 0.001})
+def test_a_law_that_keeps_walls_never_has_to_change_the_inputs_of_the_motion(folder):
+    asked = scenario(folder, TEXT + WALLS, **{"timing.control": 0.001})
     found, result = check(asked), simulate(asked)
     assert not [one for one in found.judgements if one.level != "note"]
-    assert result.metric("worst_margin.wall") > 0.0
-    assert result.metric("time_at_limits.wall") == 0.0
+    for wall in ("left", "right"):
+        assert result.metric(f"worst_margin.{wall}") > 0.0
+        assert result.metric(f"time_at_limits.{wall}") == 0.0
     free = exciting_path_motion(scenario(folder))
     states = free.states(np.linspace(0.0, 4.0, 101))
     place = [free.robot.snapshot(q).frame("lower").position[1] for q in states.q]
-    assert min(place) < -0.32  # without the wall it goes there
+    assert np.abs(place).max() > 0.25  # without walls it goes there
 
 
 def test_a_study_of_gains_shares_the_motion_which_is_worked_out_once(folder, monkeypatch):
@@ -235,3 +240,59 @@ def test_a_robot_built_in_python_has_the_same_motion_as_its_file(written):
     motion, _, _ = written
     again = design(arm(), ExcitingOptions(duration=4.0, harmonics=4, starts=1))
     np.testing.assert_array_equal(again.series.sine, motion.series.sine)
+
+
+@pytest.mark.slow
+def test_the_panda_of_the_catalogue_is_told_by_half_the_deviations_of_a_motion_by_hand():
+    motion = design(Robot.load("panda"))
+    assert all(one.ratio > 2.0 for one in motion.others)
+    assert motion.condition < 30.0
+    states = motion.states(np.linspace(0.0, 10.0, 8001))
+    robot = motion.robot
+    torque = inverse_dynamics(robot, states)
+    assert (np.abs(torque) <= 0.9 * robot.effort_limit).all()
+    assert (np.abs(states.v) <= 0.9 * robot.velocity_limit).all()
+    middle, half = 0.5 * (robot.q_lower + robot.q_upper), 0.5 * (robot.q_upper - robot.q_lower)
+    assert (np.abs(states.q - middle) <= 0.9 * half).all()
+
+
+PLATFORM = """
+title = "A platform on three legs excites itself"
+robot = "three_rrr"
+start.solve = true
+
+[[servo]]
+kind   = "joint_follows"
+joints = ["platform_x", "platform_y", "platform_angle"]
+
+[servo.path]
+kind      = "exciting"
+duration  = 4.0
+harmonics = 4
+starts    = 2
+range     = { platform_x = 0.08, platform_y = 0.08, platform_angle = "30*deg" }
+
+[controller]
+use = "servo-baumgarte"
+
+[timing]
+duration = 4.0
+sample = 0.01
+"""
+
+
+@pytest.mark.slow
+def test_a_closed_chain_of_the_catalogue_runs_along_the_motion_of_its_platform():
+    asked = Scenario.from_toml(PLATFORM)
+    motion, result = exciting_path_motion(asked), simulate(asked)
+    assert result.status == "completed"
+    assert result.metric("peak_phi") < 1e-6
+    assert result.metric("peak_passive_phi") < 1e-6
+    states = motion.states(np.asarray(result.time))
+    np.testing.assert_allclose(result["q"], states.q, atol=1e-6)
+    np.testing.assert_allclose(result["u"], motion.equations.rows(states)[1], atol=1e-4)
+    assert all(one.ratio > 1.2 for one in motion.others)
+    with pytest.raises(InputError, match="of robot 'three_rrr' follow from the others"):
+        exciting_path_motion(asked.replace({
+            "servo.0.joints": ["platform_x", "platform_y", "platform_angle", "upper0_angle"],
+        }))  # fmt: skip
