@@ -10,11 +10,12 @@ medians of the rounds: processor time, and how much less it is than the script's
 memory, samples included.
 
 Then, with ``--log``, a real Panda: the error of the torques on the last third of the log, which
-nobody has fitted, of the model as it was and as each identifies it. Errors are rms, measured minus
-predicted along the same motion, both filtered by a Butterworth filter of order 4 and 10 Hz,
-forwards and backwards. The log is a CSV table as `identification/samples.py` says; that of Gaz et
-al. (2019) is published with their FrankaEmikaPandaDynModel. Peers run in environments of their own;
-one that is missing is skipped.
+nobody has fitted, of the model as it was and as each identifies it, and of the numbers that Gaz et
+al. print, who fitted all of the log. Errors are rms, measured minus predicted along the same
+motion, both filtered by a Butterworth filter of order 4 and 10 Hz, forwards and backwards. The log
+is a CSV table as `identification/samples.py` says; that of Gaz et al. (2019) is published with
+their FrankaEmikaPandaDynModel. Peers run in environments of their own; one that is missing is
+skipped.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ TITLES = {
     ("ukctrl", "fit"): "ukctrl, the same rows",
     ("ukctrl", "identify"): "ukctrl, all of `identify`",
 }
+NAMES = {"ukctrl": "ukctrl", "gaz": "Gaz et al., as printed", "figaroh": "FIGAROH",
+         "mujoco": "mujoco.sysid"}  # fmt: skip
 FEW = 20_000
 """Samples with which contestants are compared before they are timed."""
 SAME = 1e-8
@@ -155,7 +158,7 @@ def judged(scratch: Path, pythons: dict[str, str], log: Path) -> str:
         "| | " + " | ".join(map(str, range(1, 8))) + " | s | peak MB |", "| --- |" + " ---: |" * 9,
     ]  # fmt: skip
     titles = {"before": "the model as it was", "base": "base parameters", "bodies": "bodies"}
-    for name in ("ukctrl", *PACKAGES):
+    for name in ("ukctrl", "gaz", *PACKAGES):
         if name not in pythons:
             continue
         found = asked(name, pythons[name], file, "log")
@@ -165,7 +168,7 @@ def judged(scratch: Path, pythons: dict[str, str], log: Path) -> str:
         for which, predicted in found.arrays.items():
             left = signal.sosfiltfilt(sections, measured - predicted, axis=0)[edge:-edge]
             rms = " | ".join(f"{x:.3f}" for x in np.sqrt((left**2).mean(axis=0)))
-            what = titles[which] if which == "before" else f"{name}, {titles[which]}"
+            what = titles[which] if which == "before" else f"{NAMES[name]}, {titles[which]}"
             cost = f"{found.told['seconds']:.1f} | {found.told['peak']:.0f}"
             lines.append(f"| {what} | {rms} | {' | ' if which == 'before' else cost} |")
     return "\n".join(lines)
@@ -181,7 +184,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--log", type=Path, help="a CSV table of a real Panda")
     options = parser.parse_args()
-    own = ("ukctrl", "script")
+    own = ("ukctrl", "script", "gaz")
     pythons = interpreters(options.environments, options.install, own, PACKAGES)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
-    JointMotion,
+    JointChannels,
     LogFault,
     are_numbers,
     counted,
@@ -34,7 +34,7 @@ within the next `L`: a parabola by nine."""
 
 def not_a_number_faults(log: JointLog) -> Iterator[LogFault]:
     """Yield where channels hold NaN, infinity, or what is as good as it."""
-    for quantity in ("position", "velocity", "effort"):
+    for quantity in ("position", "velocity", "effort", "current"):
         for name, samples in getattr(log, quantity).items():
             yield from _not_finite(log, f"{quantity}.{name}", samples)
     yield from _not_finite(log, "time", log.time)
@@ -55,19 +55,20 @@ def _not_finite(log: JointLog, channel: str, samples: Vector) -> Iterator[LogFau
         )
 
 
-def constant_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
+def constant_faults(log: JointLog, motions: Mapping[str, JointChannels]) -> Iterator[LogFault]:
     """Yield channels that never change while others of their kind do."""
-    for quantity in ("position", "velocity", "effort"):
+    for quantity in ("position", "velocity", "effort", "current"):
+        of_motor = quantity in ("effort", "current")
         channels: dict[str, Vector] = {
             name: getattr(motion, quantity)
             for name, motion in motions.items()
             if motion.position is not None
             and getattr(motion, quantity) is not None
-            and (motion.has_motor or quantity != "effort")
+            and (motion.has_motor or not of_motor)
         }
         still = [name for name, samples in channels.items() if is_constant(samples)]
         for name in still:
-            follows = _follows(log.time, motions[name], quantity) if quantity != "effort" else None
+            follows = None if of_motor else _follows(log.time, motions[name], quantity)
             if follows or (follows is None and len(still) == len(channels)):
                 continue
             other = "velocity" if quantity == "position" else "position"
@@ -85,7 +86,7 @@ def constant_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterat
             )
 
 
-def _follows(time: Vector, motion: JointMotion, quantity: str) -> bool | None:
+def _follows(time: Vector, motion: JointChannels, quantity: str) -> bool | None:
     """Return whether the one of position and velocity that is constant may be so.
 
     None where the other was not measured, or is constant as well.
@@ -104,24 +105,27 @@ def _follows(time: Vector, motion: JointMotion, quantity: str) -> bool | None:
     return drift <= max(MAX_DRIFT, DRIFT_SHARE * float(np.abs(travel).max()))
 
 
-def saturation_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
+def saturation_faults(log: JointLog, motions: Mapping[str, JointChannels]) -> Iterator[LogFault]:
     """Yield efforts that stay at their largest or smallest value while the joint moves."""
     for name, motion in motions.items():
-        if motion.effort is None or motion.position is None or is_constant(motion.effort):
+        quantity = "effort" if motion.current is None else "current"
+        effort = motion.effort if motion.current is None else motion.current
+        if effort is None or motion.position is None or is_constant(effort):
             continue
-        least = MIN_PEAK * float(np.max(np.abs(motion.effort)))
-        for word, samples in (("largest", motion.effort), ("smallest", -motion.effort)):
+        least = MIN_PEAK * float(np.max(np.abs(effort)))
+        for word, samples in (("largest", effort), ("smallest", -effort)):
             flat = _flat_peaks(samples, motion.position)
             if not flat or np.max(samples) < least:
                 continue
             begin, end = max(flat, key=lambda run: run[1] - run[0])
             at, length = float(log.time[begin]), float(log.time[end - 1] - log.time[begin])
             unit = "N m" if motion.unit == "rad" else "N"
+            unit = unit if motion.current is None else "A"
             yield LogFault(
                 "saturated",
-                f"effort.{name}",
+                f"{quantity}.{name}",
                 at,
-                f"effort.{name} stays at its {word} value, {motion.effort[begin]:.5g} {unit}, for "
+                f"{quantity}.{name} stays at its {word} value, {effort[begin]:.5g} {unit}, for "
                 f"{length:.3g} s from t = {at:.6g} s{counted(len(flat))}; the motor or the sensor "
                 "is at its limit.",
                 False,

@@ -20,13 +20,19 @@ from ukctrl.cli.terminal.lines import (
     verdict_lines,
 )
 from ukctrl.core.arrays import Matrix
+from ukctrl.core.files.table_paths import table_of_settings
+from ukctrl.core.files.toml import read_spec
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports import html_page
 from ukctrl.robot import Robot
 from ukctrl.simulation.result.atomic_files import output_folder
 from ukctrl_identification.checked_logs import checked_logs, command_settings
-from ukctrl_identification.design_report import design_numbers
+from ukctrl_identification.design_report import (
+    CAPTIONS as DESIGN_CAPTIONS,
+)
+from ukctrl_identification.design_report import design_numbers, design_page
 from ukctrl_identification.exciting_design import design, write_design
+from ukctrl_identification.exciting_options import ExcitingOptions
 from ukctrl_identification.identification_page import CAPTIONS, joint_table, page
 from ukctrl_identification.identification_verdicts import verdicts
 from ukctrl_identification.identified_files import write_identified
@@ -79,14 +85,23 @@ def identify(
             lambda: to_dict(found, said),
             lambda: lines(found, said, written, folder),
         )
-    raise typer.Exit(0 if said[0].level != "bad" else 1)
+    raise typer.Exit(int(any(verdict.level == "bad" for verdict in said)))
 
 
-def design_motion(reference: str, folder: Path, *, trust: bool, quiet: bool, as_json: bool) -> None:
+def design_motion(
+    reference: str,
+    settings: Sequence[str],
+    folder: Path,
+    *,
+    trust: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Find the motion that tells most of a robot, and write it.
 
     Args:
         reference: The robot, as the command line calls it.
+        settings: Of `ExcitingOptions`, as KEY=VALUE.
         folder: Where to write.
         trust: Whether Python of the robot may run.
         quiet: Print nothing.
@@ -94,20 +109,24 @@ def design_motion(reference: str, folder: Path, *, trust: bool, quiet: bool, as_
 
     Raises:
         typer.Exit: At the end, with exit code 0.
-        InputError: There is no such motion, or the folder cannot be written to.
+        InputError: A setting is none, there is no such motion, or the folder cannot be written to.
     """
     with interruptible() as stop:
+        options = read_spec(ExcitingOptions, table_of_settings("--motion", settings), "--motion")
         robot = Robot.load(reference, trust=trust)
         with prefix_errors(reference):
-            motion = design(robot)
+            motion = design(robot, options)
         stop.block()
         files = write_design(motion, folder, reference=reference, trust=trust)
+        text, figures = design_page(motion)
+        html_page.write_page("the motion", folder, {"report.html": text}, figures, DESIGN_CAPTIONS)
 
         def shown() -> list[Line]:
             told = hanging_lines("", robot.title, text_style="bold")
             told += hanging_lines("", motion.sentence())
             labels = {"scenario.toml": "run", "motion.csv": "table", "trajectory.yaml": "ros"}
-            return told + file_lines(folder, *((labels[name], name) for name in files))
+            named = [(labels[name], name) for name in files]
+            return told + file_lines(folder, *named, ("report", "report.html"))
 
         print_result(quiet, as_json, lambda: design_numbers(motion), shown)
     raise typer.Exit(0)
@@ -184,6 +203,10 @@ def to_dict(found: Identification, said: Sequence[Verdict]) -> dict[str, Any]:
         "training": {"rms": _by_joint(found, found.training.rms)},
         "noise": _by_joint(found, found.fit.noise),
         "sensor_offsets": offsets,
+        "motor_constants": {
+            name: {"value": value, "deviation": deviation, "unit": unit}
+            for name, value, deviation, unit in found.motor_constants()
+        },
     }  # fmt: skip
 
 

@@ -20,9 +20,9 @@ from ukctrl_identification.effort_information import (
 )
 from ukctrl_identification.excitation_search import ExcitationSearch
 from ukctrl_identification.fourier_series import FourierSeries, RestingSeries
-from ukctrl_identification.identify import structural_base
 from ukctrl_identification.independent_joints import IndependentJoints, States
-from ukctrl_identification.motion_limits import LimitUsage, MotionLimits
+from ukctrl_identification.motion_equations import structural_base
+from ukctrl_identification.motion_limits import MotionLimits, MotionUsage
 from ukctrl_identification.passive_motion import driven
 from ukctrl_identification.regression import Regression
 
@@ -168,7 +168,7 @@ class DesignProblem:
             spread = np.sqrt(((directions / values[:, None]) ** 2).sum(axis=0)) / seen.scale
         return np.where(untold, np.inf, spread * np.sqrt(len(self._times) / samples))
 
-    def usage(self, series: FourierSeries) -> tuple[LimitUsage, ...]:
+    def usage(self, series: FourierSeries) -> tuple[MotionUsage, ...]:
         """Return how near the best motion comes to each limit."""
         states = self.joints.along(series, self._fine)
         assert states is not None

@@ -1,16 +1,20 @@
-"""What is told of an exciting motion: numbers for programs, and a figure."""
+"""What is told of an exciting motion: numbers for programs, and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.number_text import unit_text
+from ukctrl.core.number_text import number, sentence, unit_text
+from ukctrl.reports import html_page
 from ukctrl.reports.plot import panels, style
+from ukctrl.reports.report_table import ReportTable, TableColumn
 from ukctrl.simulation.result.atomic_files import finite_or_none
+from ukctrl.studies.sweep_analysis.sample_figures import tick_decades
 from ukctrl_identification.exciting_motion import ExcitingMotion
 from ukctrl_identification.passive_motion import driven
 
@@ -18,6 +22,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CAPTIONS = {
+    "motion": (
+        "The motion",
+        "One period: positions from the start, speeds, and the inputs that the model asks for.",
+    ),
+    "deviations": (
+        "What it tells",
+        "Expected standard deviation of each base parameter beside its value, from the samples of "
+        "one period; of a motion by hand (a sine at each joint) and of a random one within the "
+        "same limits, too. Below 1 a parameter is told from zero.",
+    ),
+}
 POINTS = 1000
 """Instants at which the motion is drawn."""
 QUANTITIES = {"y": "position from the start", "rate": "speed", "u": "input"}
@@ -60,6 +76,74 @@ def design_numbers(motion: ExcitingMotion) -> dict[str, Any]:
         "limits": [one._asdict() for one in motion.usage],
     })  # fmt: skip
     return numbers
+
+
+def design_page(motion: ExcitingMotion) -> tuple[str, list[html_page.PageFigure]]:
+    """Return the page of a motion, and its figures."""
+    draw = {"motion": design_figure, "deviations": deviation_figure}
+    figures = [
+        html_page.page_figure(name, *CAPTIONS[name], partial(make, motion))
+        for name, make in draw.items()
+    ]
+    options, robot = motion.options, motion.robot
+    noise = ", ".join(
+        f"{robot.dofs[i]} {number(motion.equations.noise[i])}"
+        for i in np.flatnonzero(driven(robot))
+    )
+    context = {
+        "title": f"An exciting motion of {robot.title or robot.name}",
+        "robot": robot.name,
+        "headline": sentence(motion.sentence()),
+        "limits": _limit_table(motion),
+        "parameters": _parameter_table(motion),
+        "figures": figures,
+        "facts": [
+            ("period", f"{motion.series.period:g} s, {options.harmonics} harmonics"),
+            ("criterion", options.criterion),
+            ("margin", f"{options.margin:g} of each limit stays unused"),
+            ("noise of the efforts", noise),
+            ("time between samples", f"{options.sample_period:g} s"),
+            ("seed", str(options.seed)),
+        ],
+        "contents": [
+            *((figure.name, figure.title) for figure in figures), ("limits", "Limits"),
+            ("parameters", "Base parameters"), ("facts", "Facts"),
+        ],
+    }  # fmt: skip
+    return html_page.render("design.html.j2", context), figures
+
+
+def _limit_table(motion: ExcitingMotion) -> ReportTable:
+    """Return a line a limit, the most used first."""
+    columns = [
+        TableColumn("limit", "name"), TableColumn("used"), TableColumn("may be"),
+        TableColumn("at [s]"),
+    ]  # fmt: skip
+
+    def text(value: float, unit: str) -> str:
+        return f"{number(value)} {unit}" if unit else f"{number(100.0 * value)} %"
+
+    order = sorted(motion.usage, key=lambda one: (bool(one.unit), one.allowed - one.used))
+    rows = [
+        [one.limit, text(one.used, one.unit), text(one.allowed, one.unit), number(one.time)]
+        for one in order
+    ]
+    return ReportTable.from_rows(columns, rows)
+
+
+def _parameter_table(motion: ExcitingMotion) -> ReportTable:
+    """Return a line a base parameter: its value, and what motions tell of it."""
+    columns = [
+        TableColumn("base parameter", "text"), TableColumn("unit", "unit"), TableColumn("model"),
+        TableColumn("deviation"), *(TableColumn(one.name) for one in motion.others),
+    ]  # fmt: skip
+    named, base = motion.equations.regression.parameters, motion.equations.base
+    rows = [
+        [formula, named[k].unit, number(motion.equations.values[j]), number(motion.deviations[j]),
+         *(number(one.deviations[j]) for one in motion.others)]
+        for j, (k, formula) in enumerate(zip(base.independent, motion.formulas, strict=True))
+    ]  # fmt: skip
+    return ReportTable.from_rows(columns, rows)
 
 
 @style.styled
@@ -113,6 +197,7 @@ def deviation_figure(motion: ExcitingMotion) -> Figure:
             share = np.where(np.isfinite(deviations), deviations / scale, np.nan)
             axes.plot(at, share, key.marker, color=key.color, markersize=3)
         axes.set_yscale("log")
+        tick_decades(axes, "y")
         axes.margins(x=0.02)
         axes.set_ylabel("deviation / value")
 

@@ -18,7 +18,7 @@ from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import JointMotion, LogFault, is_constant
+from ukctrl_identification.log_fault import JointChannels, LogFault, is_constant
 from ukctrl_identification.log_states import LogStates, log_states
 
 MIN_RATIO = 15.0
@@ -53,7 +53,7 @@ class EffortFactor(NamedTuple):
 
 
 def effort_faults(
-    robot: Robot, log: JointLog, motions: Mapping[str, JointMotion]
+    robot: Robot, log: JointLog, motions: Mapping[str, JointChannels]
 ) -> Iterator[LogFault]:
     """Yield efforts whose sign or unit is against the model."""
     for name, factor in effort_factors(robot, log, motions).items():
@@ -90,7 +90,7 @@ def effort_faults(
 
 
 def effort_factors(
-    robot: Robot, log: JointLog, motions: Mapping[str, JointMotion]
+    robot: Robot, log: JointLog, motions: Mapping[str, JointChannels]
 ) -> dict[str, EffortFactor]:
     """Return the factors of all efforts that the log and the model determine."""
     measured = [n for n in robot.dofs if n in log.effort and not is_constant(log.effort[n])]

@@ -23,7 +23,7 @@ from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl_identification.base_parameters import BaseParameters
 from ukctrl_identification.independent_joints import States
 from ukctrl_identification.measured_motion import Motion
-from ukctrl_identification.passive_motion import FreeMotion
+from ukctrl_identification.passive_motion import FreeMotion, whitened
 from ukctrl_identification.regression import Regression, known_force, stacked
 
 CriterionKind = Literal["D", "A"]
@@ -58,10 +58,8 @@ def free_states(robot: Robot, states: States, noise: Vector) -> FreeMotion:
     force = known_force(robot, motion) - structure.tree.armature * states.a
     if states.tangent is None:
         return FreeMotion(motion, rows, None, force)
-    N = states.tangent
-    L = np.linalg.cholesky(np.einsum("nik,i,nij->nkj", N, noise**2, N))
-    basis = np.asarray(np.linalg.solve(L, N.swapaxes(1, 2)).swapaxes(1, 2), dtype=np.float64)
-    return FreeMotion(motion, rows[: N.shape[2]], basis, force)
+    basis = whitened(states.tangent, noise)
+    return FreeMotion(motion, rows[: basis.shape[2]], basis, force)
 
 
 def input_matrices(robot: Robot, q: Matrix) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from ukctrl_identification.design_problem import DesignProblem
 from ukctrl_identification.effort_information import EffortEquations
 from ukctrl_identification.fourier_series import FourierSeries
 from ukctrl_identification.independent_joints import IndependentJoints, States
-from ukctrl_identification.motion_limits import LimitUsage
+from ukctrl_identification.motion_limits import MotionUsage
 
 
 class ComparedMotion(NamedTuple):
@@ -58,7 +58,7 @@ class ExcitingMotion(NamedTuple):
     """Condition number of the columns at unit length, rows in units of their noise."""
     others: tuple[ComparedMotion, ...]
     """Motions by hand and at random."""
-    usage: tuple[LimitUsage, ...]
+    usage: tuple[MotionUsage, ...]
     """How near it comes to each limit."""
     keep: tuple[Inequality, ...] = ()
     """What it keeps beside the limits of the robot."""
@@ -84,7 +84,7 @@ class ExcitingMotion(NamedTuple):
         assert states is not None
         return states
 
-    def most_used(self) -> LimitUsage | None:
+    def most_used(self) -> MotionUsage | None:
         """Return the limit of the robot that is used most; None where it has none."""
         parts = [one for one in self.usage if not one.unit]
         return max(parts, key=lambda one: one.used - one.allowed) if parts else None

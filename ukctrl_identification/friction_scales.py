@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
-from ukctrl.robot import Robot
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl_identification.base_parameters import base_parameters
 from ukctrl_identification.passive_motion import FreeMotion
-from ukctrl_identification.regression import Regression, Triangle
+from ukctrl_identification.regression import Regression
 
 SCALES = 0.005 * 2.0 ** np.arange(7)
 """Velocity scales that are tried [rad/s or m/s]."""
@@ -21,7 +20,10 @@ MAX_SAMPLES = 40_000
 
 
 def friction_scales(
-    robot: Robot, motions: Sequence[FreeMotion], *, stribeck: bool = False
+    regression_of: Callable[[Vector, Vector | None], Regression],
+    motions: Sequence[FreeMotion],
+    *,
+    stribeck: bool = False,
 ) -> tuple[Vector, Vector | None]:
     """Return velocity scale and Stribeck velocity of each joint's friction, shape ``(nv,)``.
 
@@ -29,11 +31,11 @@ def friction_scales(
     joint's choice does not change another's.
 
     Args:
-        robot: The robot.
+        regression_of: Makes the columns of velocity scales and Stribeck velocities.
         motions: The samples.
         stribeck: Whether breakaway levels are to be fitted.
     """
-    total, nv = sum(len(one.motion.q) for one in motions), robot.nv
+    total, nv = sum(len(one.motion.q) for one in motions), motions[0].motion.v.shape[1]
     share = min(1.0, MAX_SAMPLES / total)
     some = [one.part(slice(None, int(share * len(one.motion.q)))) for one in motions]
     scales, slow = np.full(nv, SCALES[1]), np.full(nv, STRIBECK[-1])
@@ -44,9 +46,10 @@ def friction_scales(
         pairs = ((e, s) for e in SCALES for s in STRIBECK if s >= 2.0 * e)
     for scale, velocity in pairs:
         of_joints = None if velocity is None else np.full(nv, velocity)
-        regression = Regression(robot, np.full(nv, scale), of_joints)
+        regression = regression_of(np.full(nv, scale), of_joints)
         for one in regression.triangles(some):
-            left = _alone(one)
+            symbols = [regression.parameters[k].symbol for k in one.columns]
+            left = _alone(one.R, symbols)
             if left < least[one.row]:
                 least[one.row], scales[one.row] = left, scale
                 if velocity is not None:
@@ -54,9 +57,16 @@ def friction_scales(
     return scales, slow if stribeck else None
 
 
-def _alone(one: Triangle) -> float:
-    """Return what an equation leaves when its parameters are fitted to it alone."""
-    X, y = one.R[:, :-1], one.R[:, -1]
+def _alone(R: Matrix, symbols: Sequence[str]) -> float:
+    """Return what an equation leaves when its parameters are fitted to it alone.
+
+    Where a current stands for the effort, what is known may be zero, and so would be all else: then
+    the current is what is fitted.
+    """
+    if "motor_constant" in symbols:
+        last = symbols.index("motor_constant")
+        R = R[:, [*(k for k in range(R.shape[1]) if k != last), last]]
+    X, y = R[:, :-1], R[:, -1]
     kept = base_parameters(X).independent
     values = np.linalg.lstsq(X[:, kept], y, rcond=None)[0]
     e = X[:, kept] @ values - y

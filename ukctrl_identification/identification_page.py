@@ -152,12 +152,17 @@ def parameter_table(found: Identification) -> ReportTable:
 def facts(found: Identification) -> list[tuple[str, str]]:
     """Return how it was done."""
     seen, unseen = found.samples
+    constants = ", ".join(
+        f"{name} {number(value)} {unit} (deviation {number(deviation)})"
+        for name, value, deviation, unit in found.motor_constants()
+    )
     return [
         ("logs", ", ".join(found.sources)),
         ("samples", f"{seen} fitted, {unseen} held out"),
         ("filter", "none" if not np.isfinite(found.cutoff) else f"{found.cutoff:.4g} Hz, of "
          "equations as a whole; positions at twice that, forwards and backwards"),
         ("motion", f"99 % of the power of the speeds is below {found.frequency:.3g} Hz"),
+        *([("motor constants", constants)] if constants else []),
         ("base parameters", str(len(found.base.independent))),
         ("condition number", f"{found.excited.condition:.3g}, columns of unit length and weighted"),
         ("noise", ", ".join(f"{name} {number(x)}" for name, x in

@@ -40,7 +40,8 @@ def verdicts(found: Identification) -> list[Verdict]:
     level: Level = (
         "good" if share.max() < GOOD_SHARE else "warning" if share.max() < FAIR_SHARE else "bad"
     )
-    if (unseen > before).any():
+    # a fit may lose to a model that was right, as long as it explains what was measured
+    if ((unseen > before) & (share > GOOD_SHARE)).any():
         level = "bad"
     may = {"good": "may be believed", "warning": "may be believed in part"}.get(
         level, "is not to be believed"
@@ -72,6 +73,13 @@ def verdicts(found: Identification) -> list[Verdict]:
             f"{_named(rough)}: neighbouring residuals agree, so that something is left that the "
             "model does not have: other friction (--friction stribeck), cables, or springs. "
             "Deviations count it as noise that lasts.",
+        ))  # fmt: skip
+    turned = [name for name, value, *_ in found.motor_constants() if value <= 0.0]
+    if turned:
+        result.append(Verdict(
+            "bad", "motor constants",
+            f"{_named(turned)}: the motor constant comes out below zero, so that the current "
+            "counts against the motion; turn it in the log.",
         ))  # fmt: skip
     result += _unknown(found)
     count = len(found.base.independent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ukctrl.core.arrays import Vector
@@ -10,8 +12,11 @@ BODY_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Iz
 """Mass [kg], first moments [kg m] and inertia about the joint's origin [kg m^2] of a body, in the
 axes of its joint: the order of Pinocchio's `Inertia.toDynamicParameters`."""
 
+SPRINGS = ("stiffness", "damping")
+"""What the spring of an elastic joint has."""
 
-class JointFriction(NamedTuple):
+
+class DofFriction(NamedTuple):
     r"""Friction of one velocity ``v``.
 
     $$ f = -\left(F_c + (F_s - F_c)\, e^{-(v/v_s)^2}\right) \tanh\frac{v}{v_\varepsilon} - d\,v
@@ -39,5 +44,9 @@ class IdentifiedDynamics(NamedTuple):
     """`BODY_PARAMETERS` by the name of the joint that moves the body, shape ``(10,)`` each."""
     armature: dict[str, float]
     """Inertia of rotors after the gear, by velocity (`Robot.dofs`) [kg m^2 or kg]."""
-    friction: dict[str, JointFriction]
+    friction: dict[str, DofFriction]
     """By velocity."""
+    stiffness: Mapping[str, float] = MappingProxyType({})
+    """Of the springs of elastic joints, by joint [N m/rad or N/m]."""
+    damping: Mapping[str, float] = MappingProxyType({})
+    """Likewise [N m s/rad or N s/m]."""

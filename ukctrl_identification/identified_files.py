@@ -29,8 +29,9 @@ from ukctrl.simulation.result.atomic_files import (
 )
 from ukctrl_identification.identified_dynamics import (
     BODY_PARAMETERS,
+    SPRINGS,
+    DofFriction,
     IdentifiedDynamics,
-    JointFriction,
 )
 from ukctrl_identification.joint_losses import JointLosses, changed_friction, joint_losses
 from ukctrl_identification.mjcf_dynamics import mjcf_files
@@ -41,6 +42,7 @@ from ukctrl_identification.robot_dynamics import (
     bodies_of,
     dynamics_of,
     refuse_misfit,
+    springs_of,
     with_dynamics,
 )
 from ukctrl_identification.urdf_dynamics import urdf_files
@@ -193,7 +195,7 @@ def _robot_table(
     losses: JointLosses,
     models: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return ``robot.toml``: what it was, with the new models, friction and motors."""
+    """Return ``robot.toml``: what it was, with the new models, friction, motors and springs."""
     expanded = ("xacro_arguments", "package_path")  # the models hold what these led to
     table = {key: value for key, value in card.table.items() if key not in expanded}
     origin = table.get("source", "")
@@ -214,16 +216,16 @@ def _robot_table(
         forces.append(force)
     if forces or losses.forces:
         table["force"] = [*forces, *losses.forces]
-    motors = _motor_inertias(robot, card.spec, dynamics)
-    if motors:
-        table["elastic"] = {**table["elastic"], "motor_inertia": motors}
+    sprung = _elastic_numbers(robot, card.spec, dynamics)
+    if sprung:
+        table["elastic"] = {**table["elastic"], **sprung}
     return table
 
 
-def _motor_inertias(
+def _elastic_numbers(
     robot: Robot, spec: RobotFile, dynamics: IdentifiedDynamics
-) -> dict[str, float]:
-    """Return the inertias of motors behind springs, before the gear; none: they are as before."""
+) -> dict[str, dict[str, float]]:
+    """Return what of ``[elastic]`` is another than before; motors' inertias before the gear."""
     joints, elastic = robot.elastic, spec.elastic
     if joints is None or elastic is None:
         return {}
@@ -234,10 +236,15 @@ def _motor_inertias(
         given.get(int(dof), now) for dof, now in zip(joints.motors, joints.inertia, strict=True)
     ]
     changed = np.array(wanted) != joints.inertia
-    if not changed.any():
-        return {}
     inertia[changed] = (np.array(wanted) / gear**2)[changed]
-    return dict(zip(joints.joints, inertia.tolist(), strict=True))
+    numbers = {"motor_inertia": inertia} if changed.any() else {}
+    for symbol, values in zip(SPRINGS, springs_of(joints, dynamics), strict=True):
+        if not np.array_equal(values, getattr(joints, symbol)):
+            numbers[symbol] = values
+    return {
+        key: dict(zip(joints.joints, values.tolist(), strict=True))
+        for key, values in numbers.items()
+    }
 
 
 def _refuse_differences(robot: Robot, dynamics: IdentifiedDynamics, written: Robot) -> None:
@@ -246,7 +253,8 @@ def _refuse_differences(robot: Robot, dynamics: IdentifiedDynamics, written: Rob
     for noun, asked, read, none in (
         ("body of joint", wanted.bodies, came.bodies, np.zeros(len(BODY_PARAMETERS))),
         ("armature of", wanted.armature, came.armature, 0.0),
-        ("friction of", wanted.friction, came.friction, JointFriction()),
+        ("friction of", wanted.friction, came.friction, DofFriction()),
+        *((f"{one} of", getattr(wanted, one), getattr(came, one), 0.0) for one in SPRINGS),
     ):
         for name in {**asked, **read}:
             pair = [np.asarray(table.get(name, none)) for table in (asked, read)]

@@ -6,7 +6,8 @@
 | ``covariance`` | of the parameters in the order of that list, row by row |
 | ``constants`` | likewise without deviation: what of friction the fit took as given |
 
-The ``joint`` of armature and friction is a velocity. Other keys, such as ``validation``, are not
+The ``joint`` of armature and friction is a velocity, that of ``stiffness`` and ``damping`` an
+elastic joint. Other keys, such as ``validation``, are not
 read here.
 """
 
@@ -30,8 +31,9 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.result.atomic_files import write_atomically
 from ukctrl_identification.identified_dynamics import (
     BODY_PARAMETERS,
+    SPRINGS,
+    DofFriction,
     IdentifiedDynamics,
-    JointFriction,
 )
 from ukctrl_identification.identified_spread import (
     FRICTION,
@@ -43,7 +45,7 @@ FILE = "identified.json"
 MAX_BYTES = 64 * 2**20
 """Larger files are refused: a robot of 100 bodies has a covariance of 20 MB."""
 CONSTANTS = ("static", "stribeck_velocity", "velocity_scale")
-"""What of a `JointFriction` is no parameter."""
+"""What of a `DofFriction` is no parameter."""
 BODY_UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
 JOINT_UNITS = {
     "armature": ("kg m^2", "kg"),
@@ -53,6 +55,8 @@ JOINT_UNITS = {
     "static": ("N m", "N"),
     "stribeck_velocity": ("rad/s", "m/s"),
     "velocity_scale": ("rad/s", "m/s"),
+    "stiffness": ("N m/rad", "N/m"),
+    "damping": ("N m s/rad", "N s/m"),
 }
 """At hinges, and along slides."""
 
@@ -74,7 +78,7 @@ class IdentifiedParameter:
     name: Literal[
         "m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz",
         "armature", "coulomb", "viscous", "asymmetry",
-        "static", "stribeck_velocity", "velocity_scale",
+        "static", "stribeck_velocity", "velocity_scale", "stiffness", "damping",
     ]  # fmt: skip
     value: Number
     unit: Text
@@ -179,14 +183,15 @@ def _identified(table: IdentifiedTable, covariance: object) -> Identified:
             raise InputError(f"{entry.name} of '{entry.joint}' must be one number; it comes twice.")
         numbers[key] = entry.value
     listed = [(entry.joint, str(entry.name)) for entry in table.parameters]
-    joints, rotors, rubbing = (
+    joints, rotors, rubbing, sprung = (
         dict.fromkeys(joint for joint, name in numbers if name in group)
-        for group in (BODY_PARAMETERS, ("armature",), (*FRICTION, *CONSTANTS))
+        for group in (BODY_PARAMETERS, ("armature",), (*FRICTION, *CONSTANTS), SPRINGS)
     )
     order = [
         *((joint, name) for joint in joints for name in BODY_PARAMETERS),
         *((joint, "armature") for joint in rotors),
         *((joint, name) for name in FRICTION for joint in rubbing),
+        *((joint, name) for name in SPRINGS for joint in sprung),
     ]
     for joint, name in sorted({*order} ^ {*listed}):
         must = "be a parameter, as others of it are" if (joint, name) in order else "be a constant"
@@ -195,7 +200,7 @@ def _identified(table: IdentifiedTable, covariance: object) -> Identified:
         {joint: np.array([numbers[joint, name] for name in BODY_PARAMETERS]) for joint in joints},
         {joint: numbers[joint, "armature"] for joint in rotors},
         {
-            joint: JointFriction(
+            joint: DofFriction(
                 **{
                     name: value
                     for (one, name), value in numbers.items()
@@ -204,6 +209,7 @@ def _identified(table: IdentifiedTable, covariance: object) -> Identified:
             )
             for joint in rubbing
         },
+        *({joint: numbers[joint, name] for joint in sprung} for name in SPRINGS),
     )
     try:
         C = np.array(covariance, dtype=np.float64)

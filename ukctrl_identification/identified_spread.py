@@ -21,13 +21,16 @@ from ukctrl.core.arrays import Array, Flags, Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl_identification.identified_dynamics import (
     BODY_PARAMETERS,
+    SPRINGS,
+    DofFriction,
     IdentifiedDynamics,
-    JointFriction,
 )
 
 FRICTION = ("coulomb", "viscous", "asymmetry")
-"""What of a `JointFriction` is drawn; a static level moves with the Coulomb level."""
-NOT_NEGATIVE = ("armature", "coulomb", "viscous")
+"""What of a `DofFriction` is drawn; a static level moves with the Coulomb level."""
+NOT_NEGATIVE = ("armature", "coulomb", "viscous", "damping")
+LEAST_STIFFNESS = 0.01
+"""Of the fit's: no spring is drawn without any."""
 CONSISTENCY_RTOL = 1e-6
 """How far below zero an eigenvalue of a pseudo-inertia of unit diagonal may be: solvers and
 exporters round, and loading a model allows as much."""
@@ -44,11 +47,13 @@ LEAST_MOVE = 1e-3
 def parameter_names(dynamics: IdentifiedDynamics) -> list[tuple[str, str]]:
     """Return joint or velocity and name of all parameters, in the order of `stacked_parameters`.
 
-    Ten of every body, then by velocity the armature, the Coulomb level, the damping, the asymmetry.
+    Ten of every body, then by velocity the armature, the Coulomb level, the damping, the asymmetry,
+    then by elastic joint the stiffness and the damping of its spring.
     """
     names = [(joint, name) for joint in dynamics.bodies for name in BODY_PARAMETERS]
     names += [(velocity, "armature") for velocity in dynamics.armature]
-    return names + [(velocity, name) for name in FRICTION for velocity in dynamics.friction]
+    names += [(velocity, name) for name in FRICTION for velocity in dynamics.friction]
+    return names + [(joint, name) for name in SPRINGS for joint in getattr(dynamics, name)]
 
 
 def stacked_parameters(dynamics: IdentifiedDynamics) -> Vector:
@@ -59,6 +64,7 @@ def stacked_parameters(dynamics: IdentifiedDynamics) -> Vector:
             *(value for body in dynamics.bodies.values() for value in np.asarray(body)),
             *dynamics.armature.values(),
             *(getattr(one, name) for name in FRICTION for one in friction),
+            *(value for name in SPRINGS for value in getattr(dynamics, name).values()),
         ],
         dtype=np.float64,
     )
@@ -76,13 +82,14 @@ def with_parameters(dynamics: IdentifiedDynamics, values: Vector) -> IdentifiedD
     rest = iter(values[split:].tolist())
     armature = {velocity: next(rest) for velocity in dynamics.armature}
     columns = {name: [next(rest) for _ in dynamics.friction] for name in FRICTION}
-    friction: dict[str, JointFriction] = {}
+    friction: dict[str, DofFriction] = {}
     for k, (velocity, one) in enumerate(dynamics.friction.items()):
         drawn = {name: column[k] for name, column in columns.items()}
         if one.static:
             drawn["static"] = one.static - one.coulomb + drawn["coulomb"]
         friction[velocity] = one._replace(**drawn)
-    return IdentifiedDynamics(bodies, armature, friction)
+    springs = ({joint: next(rest) for joint in getattr(dynamics, name)} for name in SPRINGS)
+    return IdentifiedDynamics(bodies, armature, friction, *springs)
 
 
 def draw_dynamics(
@@ -90,7 +97,8 @@ def draw_dynamics(
 ) -> IdentifiedDynamics:
     """Return a physically consistent robot, drawn from a fit.
 
-    Armature, Coulomb levels and damping that come out negative are zero.
+    Armature, Coulomb levels and damping that come out negative are zero, and springs keep
+    `LEAST_STIFFNESS`.
 
     Args:
         mean: The fit.
@@ -122,6 +130,8 @@ def draw_dynamics(
         )
     names = [name for _, name in parameter_names(mean)]
     lowest = np.where(np.isin(names, NOT_NEGATIVE), 0.0, -np.inf)
+    sprung = np.isin(names, "stiffness")
+    lowest[sprung] = LEAST_STIFFNESS * centre[sprung]
     return with_parameters(mean, np.maximum(centre + step, lowest))
 
 

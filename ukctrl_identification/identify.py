@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,16 +14,18 @@ from ukctrl.robot import Robot
 from ukctrl_identification.base_parameters import (
     BaseParameters,
     Excitation,
-    base_parameters,
     excitation,
 )
 from ukctrl_identification.consistent_parameters import ConsistentFit, consistent_fit
-from ukctrl_identification.friction_scales import SCALES, friction_scales
-from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
+from ukctrl_identification.identified_dynamics import (
+    SPRINGS,
+    DofFriction,
+    IdentifiedDynamics,
+)
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.least_squares import (
+    EquationSamples,
     Fit,
-    Samples,
     instrumental_fit,
     robust_fit,
     samples_per_independent,
@@ -31,21 +33,14 @@ from ukctrl_identification.least_squares import (
 )
 from ukctrl_identification.logged_motions import logged_motions
 from ukctrl_identification.measured_motion import Motion, motion_frequency
-from ukctrl_identification.passive_motion import (
-    FreeMotion,
-    completed_motion,
-    free_motion,
-)
-from ukctrl_identification.regression import Regression, known_force, stacked
+from ukctrl_identification.motion_equations import FrictionModel, MotionEquations
+from ukctrl_identification.regression import Regression
 from ukctrl_identification.robot_dynamics import with_dynamics
 from ukctrl_identification.validation import Residual, open_loop_errors, residual_of
 
 HELD_OUT = 1.0 / 3.0
 """Share of each log, its last part, that the fit does not see."""
-PROBES = 200
-"""Random states that tell which parameters any motion could tell."""
 Method = Literal["weighted", "ordinary", "robust", "instrumental"]
-FrictionModel = Literal["none", "coulomb", "stribeck"]
 
 
 class Identification(NamedTuple):
@@ -87,6 +82,15 @@ class Identification(NamedTuple):
     """Of the fit, and held out."""
     sources: tuple[str, ...]
 
+    def motor_constants(self) -> Iterator[tuple[str, float, float, str]]:
+        """Yield velocity, motor constant, its deviation and its unit of motors with currents."""
+        deviations = np.sqrt(np.diag(self.consistent.covariance))
+        for one, value, deviation in zip(
+            self.regression.parameters, self.consistent.values, deviations, strict=True
+        ):
+            if one.symbol == "motor_constant":
+                yield one.owner, float(value), float(deviation), one.unit
+
     def unit(self, row: int) -> str:
         """Return the unit of an equation."""
         unit = self.robot.dof_units[self.robot.dofs.index(self.rows[row])]
@@ -103,6 +107,7 @@ def identify(
     friction: FrictionModel = "coulomb",
     armature: bool = False,
     method: Method = "weighted",
+    known: Sequence[str] = (),
 ) -> Identification:
     """Return the parameters of a robot that logs tell.
 
@@ -115,6 +120,10 @@ def identify(
         armature: Whether inertias of rotors are fitted; joint torque sensors do not feel them.
         method: ``weighted`` by each joint's noise, ``ordinary``, ``robust`` against outliers, or
             ``instrumental``, which noise of positions does not bias, of logs with asked positions.
+        known: Links whose bodies are as the model has them, such as a payload that was weighed.
+            Of motors with logged currents and no constants, something must be: all else follows
+            from it (Gautier & Briot, "Global identification of joint drive gains and dynamic
+            parameters of robots", ASME J. Dyn. Sys. Meas. Control 136, 2014).
 
     Raises:
         InputError: A log lacks what the equations need.
@@ -129,12 +138,16 @@ def identify(
         seen, unseen = stretches, [motion for some in others for motion in some]
     else:
         seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
-    motions, held_out = _equations(robot, seen), _equations(robot, unseen)
-    samples, fit = _fit_of(robot, motions, friction, armature, method, None)
+    equations = MotionEquations.of(robot, seen, known)
+    motions, held_out = equations.free_motions(seen), equations.free_motions(unseen)
+    samples = equations.samples(motions, friction, armature=armature)
+    fit = _fitted(samples, samples.base.values(samples.regression.model_values()), method)
     if method == "instrumental":
         asked = [one for log in logs for one in logged_motions(robot, _as_asked(log), cutoff)[0]]
         asked = asked if validate else [_divided(one)[0] for one in asked]
-        fit = instrumental_fit(samples, _equations(robot, asked), fit)
+        fit = instrumental_fit(
+            samples, equations.with_independent_noise(equations.free_motions(asked)), fit
+        )
     regression, base, model = samples.regression, samples.base, samples.regression.model_values()
     consistent = consistent_fit(regression, base, fit, model)
     longest = max(stretches, key=lambda one: len(one.time))
@@ -142,16 +155,16 @@ def identify(
     frequency = motion_frequency(longest.time, longest.q)
     values = {"fit": np.zeros(len(model)), "consistent": consistent.values, "model": model}
     values["fit"][base.independent] = fit.values
-    every = np.ones(len(model), dtype=bool)
+    # an ampere is the same effort in all
+    constants = [one.symbol == "motor_constant" for one in regression.parameters]
     all_values = np.array([0.0 * model, *values.values()])
-    measured, *left = regression.residuals(held_out, every, all_values)
+    all_values[:, constants] = consistent.values[constants]
+    measured, *left = regression.residuals(held_out, regression.asked, all_values)
     unseen_by = dict(zip(values, left, strict=True))
     dynamics = identified_dynamics(regression, consistent.values)
-    offset = np.zeros(robot.nv)
-    for one, value in zip(regression.parameters, consistent.values, strict=True):
-        if one.symbol == "offset":
-            offset[robot.dofs.index(one.owner)] = value
-    unseen_motion = [one.motion for one in held_out]
+    offset = regression.by_velocity("offset", consistent.values)
+    factor = regression.by_velocity("motor_constant", consistent.values)
+    unseen_motion = [_with_efforts(one.motion, factor) for one in held_out]
     return Identification(
         robot=robot,
         regression=regression,
@@ -163,7 +176,7 @@ def identify(
         dynamics=dynamics,
         rows=tuple(robot.dofs[row] for row in motions[0].rows),
         training=residual_of(
-            regression.residuals(motions, every, consistent.values), rate, frequency
+            regression.residuals(motions, regression.asked, consistent.values), rate, frequency
         ),
         validation={which: residual_of(e, rate, frequency) for which, e in unseen_by.items()},
         time=np.concatenate(
@@ -185,27 +198,12 @@ def identify(
     )
 
 
-def _fit_of(
-    robot: Robot,
-    motions: list[FreeMotion],
-    friction: FrictionModel,
-    armature: bool,
-    method: Method,
-    scales: Vector | None,
-) -> tuple[Samples, Fit]:
-    """Return the samples of a fit, and its base parameters; friction's scales unless given."""
-    slow = None
-    if scales is None:
-        scales = np.full(robot.nv, SCALES[1])
-        if friction != "none":
-            scales, slow = friction_scales(robot, motions, stribeck=friction == "stribeck")
-    regression = Regression(robot, scales, slow, friction=friction != "none", armature=armature)
-    samples = Samples(regression, motions, structural_base(regression, motions[0]))
-    return samples, _fitted(samples, samples.base.values(regression.model_values()), method)
-
-
-def _equations(robot: Robot, stretches: list[Motion]) -> list[FreeMotion]:
-    return [free_motion(robot, one, known_force(robot, one)) for one in stretches if len(one.time)]
+def _with_efforts(motion: Motion, constants: Vector) -> Motion:
+    """Return a motion with the efforts that its currents make, by constants, shape ``(nv,)``."""
+    if motion.current is None:
+        return motion
+    known = ~np.isnan(motion.current)
+    return motion._replace(effort=np.where(known, motion.current * constants, motion.effort))
 
 
 def _as_asked(log: JointLog) -> JointLog:
@@ -219,9 +217,11 @@ def _as_asked(log: JointLog) -> JointLog:
     return log._replace(position=dict(log.asked), velocity={}, acceleration={})
 
 
-def _fitted(samples: Samples, prior: Vector, method: Method) -> Fit:
+def _fitted(samples: EquationSamples, prior: Vector, method: Method) -> Fit:
     """Return the base parameters by a method."""
-    least = 1.0 / samples.motions[0].motion.low_pass.independent
+    kept = [len(one.motion.q) / one.motion.low_pass.stride for one in samples.motions]
+    shares = [one.motion.low_pass.independent for one in samples.motions]
+    least = sum(kept) / float(np.dot(kept, shares))
     triangles = samples.triangles()
     weighted, thinning = method != "ordinary", np.full(len(triangles), least)
     fit = weighted_fit(triangles, samples.base, thinning, prior, weighted=weighted)
@@ -234,29 +234,6 @@ def _divided(motion: Motion) -> tuple[Motion, Motion]:
     """Return the part of a motion that is fitted, and that which is held out."""
     first = int(len(motion.time) * (1.0 - HELD_OUT))
     return motion.part(slice(None, first)), motion.part(slice(first, None))
-
-
-def structural_base(regression: Regression, motion: FreeMotion) -> BaseParameters:
-    """Return the base parameters of a robot: those of motions of every kind.
-
-    Of trees, at random states; of robots with passive constraints, at those of a motion, with
-    other velocities and accelerations.
-    """
-    robot, rng = regression.robot, np.random.default_rng(0)
-    n, nv = PROBES, robot.nv
-    v, a = rng.normal(size=(2, n, nv))
-    if motion.basis is None:
-        q: Matrix = np.array([robot.random(rng) for _ in range(n)])
-        probe = Motion(np.arange(n, dtype=np.float64), q, v, a, np.zeros((n, nv)))
-        equations = FreeMotion(probe, motion.rows, None, np.zeros((n, nv)))
-    else:
-        some = motion.part(slice(None, None, max(1, len(motion.motion.q) // n)))
-        q, k = some.motion.q, len(some.motion.q)
-        probe = Motion(some.motion.time, q, v[:k], a[:k], some.motion.effort)
-        probe = completed_motion(robot, probe, motion.rows, q[0])
-        equations = free_motion(robot, probe, np.zeros((k, nv)))
-    R = stacked(regression.triangles([equations]), len(regression.parameters))
-    return base_parameters(R[:, :-1])
 
 
 def identified_dynamics(regression: Regression, values: Vector) -> IdentifiedDynamics:
@@ -277,11 +254,17 @@ def identified_dynamics(regression: Regression, values: Vector) -> IdentifiedDyn
         if (name, "coulomb") not in symbols:
             continue
         coulomb, slow = symbols[name, "coulomb"], regression.stribeck_velocity
-        friction[name] = JointFriction(
+        friction[name] = DofFriction(
             coulomb=coulomb,
             viscous=symbols[name, "viscous"],
             static=0.0 if slow is None else max(coulomb, coulomb + symbols[name, "stribeck"]),
             stribeck_velocity=0.1 if slow is None else float(slow[i]),
             velocity_scale=float(regression.velocity_scale[i]),
         )
-    return IdentifiedDynamics(bodies, armature, friction)
+    springs = () if robot.elastic is None else robot.elastic.joints
+    return IdentifiedDynamics(
+        bodies,
+        armature,
+        friction,
+        *({name: symbols[name, symbol] for name in springs} for symbol in SPRINGS),
+    )

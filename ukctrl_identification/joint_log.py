@@ -31,5 +31,8 @@ class JointLog(NamedTuple):
     """What reading it did or left out, in sentences."""
     acceleration: Mapping[str, Vector] = MappingProxyType({})
     """By velocities, as simulations have them [rad/s^2 or m/s^2]."""
+    current: Mapping[str, Vector] = MappingProxyType({})
+    """By velocities: currents of motors whose constants are to be fitted, which have no effort [A].
+    """
     asked: Mapping[str, Vector] = MappingProxyType({})
     """Positions that the robot's controller was asked for, which no sensor's noise is in."""

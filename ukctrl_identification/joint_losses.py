@@ -13,7 +13,7 @@ from ukctrl.robot import Robot
 from ukctrl.robot.forces import Dampers
 from ukctrl.robot.mjcf.disable_flags import EnabledForces
 from ukctrl.robot.schema.robot_file import RobotFile
-from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
+from ukctrl_identification.identified_dynamics import DofFriction, IdentifiedDynamics
 from ukctrl_identification.robot_dynamics import friction_of
 
 
@@ -29,7 +29,7 @@ class JointLosses(NamedTuple):
     """As tables of ``[[force]]``."""
 
 
-def changed_friction(robot: Robot, dynamics: IdentifiedDynamics) -> dict[int, JointFriction]:
+def changed_friction(robot: Robot, dynamics: IdentifiedDynamics) -> dict[int, DofFriction]:
     """Return the friction that is another than today's, by velocity.
 
     Of a joint with several freedoms, for which a model file has one number, that of all.
@@ -41,14 +41,14 @@ def changed_friction(robot: Robot, dynamics: IdentifiedDynamics) -> dict[int, Jo
     changed = [d for d, one in given.items() if robot.path is None or one != today.get(d)]
     blocks = {block.iv: block for block in map(structure.block_of, changed)}.values()
     dofs = [block.iv + k for block in blocks for k in range(block.nv)]
-    return {dof: given.get(dof, today.get(dof, JointFriction())) for dof in sorted(dofs)}
+    return {dof: given.get(dof, today.get(dof, DofFriction())) for dof in sorted(dofs)}
 
 
 def joint_losses(
     robot: Robot,
     spec: RobotFile,
     enabled: EnabledForces | None,
-    friction: Mapping[int, JointFriction],
+    friction: Mapping[int, DofFriction],
 ) -> JointLosses:
     """Sort friction: model files know damping and a level of joints with one freedom.
 
@@ -85,7 +85,7 @@ def joint_losses(
     return losses
 
 
-def _dry_friction(name: str, friction: JointFriction) -> dict[str, Any]:
+def _dry_friction(name: str, friction: DofFriction) -> dict[str, Any]:
     level, scale = friction.coulomb, friction.velocity_scale
     table = {"kind": "dry_friction", "joint": name, "level": level, "velocity_scale": scale}
     if friction.static > level:

@@ -112,16 +112,19 @@ def samples_per_independent(e: Matrix, least: float) -> Vector:
         e: Residuals of each equation, shape ``(n, k)``.
         least: What the filter alone makes of noise.
     """
-    e = e[np.isfinite(e).all(axis=1)]
-    size = 2 * len(e)
-    spectrum = np.abs(np.fft.rfft(e, size, axis=0)) ** 2
-    correlation = np.fft.irfft(spectrum, axis=0)[: max(1, len(e) // 4)]
-    correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
-    times = 2.0 * np.cumsum(correlation, axis=0) - 1.0
-    wide = np.arange(len(times))[:, None] >= WINDOW * times
+    return np.array([max(_samples_per_independent(one[np.isfinite(one)]), least) for one in e.T])
+
+
+def _samples_per_independent(e: Vector) -> float:
+    if not len(e):
+        return 1.0
+    spectrum = np.abs(np.fft.rfft(e, 2 * len(e))) ** 2
+    correlation = np.fft.irfft(spectrum)[: max(1, len(e) // 4)]
+    correlation /= max(correlation[0], np.finfo(float).tiny)
+    times = 2.0 * np.cumsum(correlation) - 1.0
+    wide = np.arange(len(times)) >= WINDOW * times
     wide[-1] = True
-    at = np.argmax(wide, axis=0)
-    return np.asarray(np.maximum(times[at, np.arange(len(at))], least))
+    return float(times[np.argmax(wide)])
 
 
 def _solved(R: Matrix, prior: Vector) -> tuple[Vector, Matrix]:
@@ -148,7 +151,7 @@ def _hat(one: Triangle, base: BaseParameters, covariance: Matrix) -> float:
     return float(np.einsum("ij,jk,ik->", X, C, X))
 
 
-class Samples(NamedTuple):
+class EquationSamples(NamedTuple):
     """What a fit goes through more than once."""
 
     regression: Regression
@@ -166,7 +169,7 @@ class Samples(NamedTuple):
         return self.regression.residuals(self.motions, self.base.kept(), full)
 
 
-def robust_fit(samples: Samples, start: Fit) -> Fit:
+def robust_fit(samples: EquationSamples, start: Fit) -> Fit:
     r"""Return a fit in which outliers pull no more than `HUBER` deviations do (Huber 1964).
 
     Each effort is replaced by what is predicted and the residual, cut at that limit, until nothing
@@ -188,9 +191,12 @@ def robust_fit(samples: Samples, start: Fit) -> Fit:
         changed = []
         for one in samples.motions:
             n = len(one.motion.q)
-            force = one.force.copy()
-            force[:, one.rows] += cut[first : first + n]
-            changed.append(one._replace(force=force))
+            right, step = one.right.copy(), cut[first : first + n]
+            if one.basis is not None:  # what changes each equation by its cut
+                across = one.basis[:, one.rows].swapaxes(1, 2)
+                step = np.linalg.solve(across, step[..., None])[..., 0]
+            right[:, one.rows] += step
+            changed.append(one._replace(right=right))
             first += n
         triangles = samples._replace(motions=changed).triangles()
         found = weighted_fit(triangles, base, start.thinning, start.values)
@@ -201,7 +207,9 @@ def robust_fit(samples: Samples, start: Fit) -> Fit:
     return fit
 
 
-def instrumental_fit(samples: Samples, instruments: Sequence[FreeMotion], start: Fit) -> Fit:
+def instrumental_fit(
+    samples: EquationSamples, instruments: Sequence[FreeMotion], start: Fit
+) -> Fit:
     r"""Return the fit whose residual is orthogonal to another motion's columns.
 
     $$ \hat\beta = (Z^\top X)^{-1} Z^\top y $$

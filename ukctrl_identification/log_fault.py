@@ -55,7 +55,7 @@ class LogFault(NamedTuple):
     """Whether no model should be fitted before it is settled."""
 
 
-class JointMotion(NamedTuple):
+class JointChannels(NamedTuple):
     """What one velocity's sensors said."""
 
     name: str
@@ -66,12 +66,14 @@ class JointMotion(NamedTuple):
     """Of a joint with one freedom; of one without end its angle, which counts turns."""
     velocity: Vector | None
     effort: Vector | None
+    current: Vector | None
+    """Of a motor whose constant is not known [A]."""
     has_motor: bool
 
 
-def joint_motions(robot: Robot, log: JointLog) -> Mapping[str, JointMotion]:
+def joint_motions(robot: Robot, log: JointLog) -> Mapping[str, JointChannels]:
     """Return the channels of every velocity of the robot that has any."""
-    motions: dict[str, JointMotion] = {}
+    motions: dict[str, JointChannels] = {}
     driven = [bool(row.any()) for row in robot.actuation.acts_on]
     for block in robot.blocks:
         for k, dof in enumerate(block.dofs):
@@ -79,15 +81,16 @@ def joint_motions(robot: Robot, log: JointLog) -> Mapping[str, JointMotion]:
             if block.shape == "circle" and set(block.coordinates) <= log.position.keys():
                 cosine, sine = (log.position[name] for name in block.coordinates)
                 position = np.unwrap(np.arctan2(sine, cosine))
-            motion = JointMotion(
+            motion = JointChannels(
                 dof,
                 block.dof_units[k].removesuffix("/s"),
                 position,
                 log.velocity.get(dof),
                 log.effort.get(dof),
+                log.current.get(dof),
                 driven[block.iv + k],
             )
-            if any(channel is not None for channel in motion[2:5]):
+            if any(channel is not None for channel in motion[2:6]):
                 motions[dof] = motion
     return motions
 

@@ -44,6 +44,7 @@ def log_faults(robot: Robot, log: JointLog) -> list[LogFault]:
         position=_numbers(log.position),
         velocity=_numbers(log.velocity),
         effort=_numbers(log.effort),
+        current=_numbers(log.current),
     )
     motions = joint_motions(robot, log)
     faults = [

@@ -20,7 +20,7 @@ from ukctrl.core.fields import (
     literal_text,
     spec,
 )
-from ukctrl.core.files.table_paths import merged, parse_value, set_path
+from ukctrl.core.files.table_paths import merged, table_of_settings
 from ukctrl.core.files.toml import read_spec, read_toml
 from ukctrl.robot import Robot
 
@@ -107,7 +107,7 @@ class LogSettings:
     effort: Text | None = None
     """Pattern of the columns of efforts."""
     current: Text | None = None
-    """Pattern of the columns of motor currents, of which ``motor_constant`` makes efforts."""
+    """Pattern of the columns of motor currents, of which motor constants make efforts."""
     asked: Text | None = None
     """Pattern of the columns of the positions that the robot's controller was asked for, in the
     units of positions."""
@@ -128,7 +128,7 @@ class LogSettings:
     gear: Annotated[NumberByName, ByName(_positive)] = 1.0
     """Turns of the motor for one of the joint, where the log is of the motor's side."""
     motor_constant: Annotated[NumberByName | None, ByName(_positive)] = None
-    """Effort at the joint for one ampere [N m/A]."""
+    """Effort at the joint for one ampere [N m/A]; of motors without one it is fitted."""
     unwrap: Annotated[float, _PeriodReader()] = 0.0
     """Angle after which a sensor starts again at zero, true for one turn [rad]; false: never."""
     origin: Time | None = None
@@ -146,8 +146,6 @@ class LogSettings:
         """
         if self.effort is not None and (self.current or self.motor_constant) is not None:
             raise InputError("effort is measured or follows from the current; name one of both.")
-        if self.current is not None and self.motor_constant is None:
-            raise InputError("current needs motor_constant, the effort for one ampere [N m/A].")
         if self.start is not None and self.stop is not None and not self.start < self.stop:
             raise InputError(f"start must be before stop; got {self.start:g} and {self.stop:g}.")
 
@@ -179,10 +177,5 @@ def log_settings(pairs: Sequence[str] = (), file: Path | None = None) -> LogSett
     settings = read_spec(LogFile, table, file).log if file is not None else LogSettings()
     if not pairs:
         return settings
-    changes: dict[str, object] = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"--log must be KEY=VALUE; got {literal_text(pair)}.")
-        changes = set_path(changes, key.strip(), parse_value(text.strip()))
+    changes = table_of_settings("--log", pairs)
     return read_spec(LogSettings, merged(table.get("log", {}), changes), "--log")

@@ -11,7 +11,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot import Robot
 from ukctrl.robot.joint_layout import JointBlock
 from ukctrl_identification.joint_log import JointLog
-from ukctrl_identification.log_fault import JointMotion, growing_rows, median_period
+from ukctrl_identification.log_fault import JointChannels, growing_rows, median_period
 from ukctrl_identification.position_faults import jump_places
 
 STATES = 300
@@ -38,7 +38,7 @@ class LogStates(NamedTuple):
 
 
 def log_states(
-    robot: Robot, log: JointLog, motions: Mapping[str, JointMotion], efforts: Sequence[str]
+    robot: Robot, log: JointLog, motions: Mapping[str, JointChannels], efforts: Sequence[str]
 ) -> LogStates | None:
     """Return states all over a log; None where it is too short or lacks a position.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
@@ -94,11 +94,19 @@ class Motion(NamedTuple):
     """Measured efforts on the joints, shape ``(n, nv)``; NaN where none is measured."""
     low_pass: LowPass = NO_FILTER
     """What its equations are filtered by."""
+    current: Matrix | None = None
+    """Currents of motors whose constants are not known, shape ``(n, nv)`` [A]; likewise NaN."""
 
     def part(self, where: slice) -> Motion:
         """Return some of the instants."""
-        time, q, v, a, effort, low_pass = self
-        return Motion(time[where], q[where], v[where], a[where], effort[where], low_pass)
+        time, q, v, a, effort, low_pass, current = self
+        current = None if current is None else current[where]
+        return Motion(time[where], q[where], v[where], a[where], effort[where], low_pass, current)
+
+    def measured(self) -> Flags:
+        """Return of which velocities it has an effort or a current, shape ``(nv,)``."""
+        channels = [self.effort] if self.current is None else [self.effort, self.current]
+        return np.asarray(np.any([~np.isnan(one).all(axis=0) for one in channels], axis=0))
 
 
 def motion_frequency(time: Vector, positions: Matrix) -> float:
@@ -148,7 +156,7 @@ def measured_motions(
     missing = [name for name in robot.coordinates if name not in log.position]
     if missing:
         raise InputError(f"{log.source}: positions must be logged of {quoted(missing)}, too.")
-    if not any(name in log.effort for name in robot.dofs):
+    if not any(name in channels for name in robot.dofs for channels in (log.effort, log.current)):
         raise InputError(f"{log.source}: must have the effort of at least one joint; it has none.")
     exact = all(
         name in channels for name in robot.dofs for channels in (log.velocity, log.acceleration)
@@ -176,6 +184,7 @@ class _Piece(NamedTuple):
     time: Vector
     q: Matrix
     effort: Matrix
+    current: Matrix | None
 
     @property
     def period(self) -> float:
@@ -183,11 +192,15 @@ class _Piece(NamedTuple):
         return float(self.time[1] - self.time[0])
 
 
-def _channels(robot: Robot, log: JointLog) -> tuple[list[Vector], list[Vector]]:
-    """Return positions and efforts, in the robot's order."""
+def _channels(robot: Robot, log: JointLog) -> tuple[Matrix, Matrix, Matrix | None]:
+    """Return positions, efforts and currents, in the robot's order."""
     nothing = np.full(len(log.time), np.nan)
-    efforts = [log.effort.get(name, nothing) for name in robot.dofs]
-    return [log.position[name] for name in robot.coordinates], efforts
+    positions = np.column_stack([log.position[name] for name in robot.coordinates])
+    efforts, currents = (
+        np.column_stack([channels.get(name, nothing) for name in robot.dofs])
+        for channels in (log.effort, log.current)
+    )
+    return positions, efforts, currents if log.current else None
 
 
 def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
@@ -195,18 +208,20 @@ def _even_pieces(robot: Robot, log: JointLog) -> list[_Piece]:
     steps = np.diff(log.time)
     period = float(np.median(steps))
     ends = [0, *(np.flatnonzero(steps > MAX_GAP * period) + 1), len(log.time)]
-    pieces = []
+    pieces, (positions, efforts, currents) = [], _channels(robot, log)
     for first, last in itertools.pairwise(ends):
         own = log.time[first:last]
         if len(own) < 2:
             continue
         even = own[0] + period * np.arange(int((own[-1] - own[0]) / period) + 1)
-        at_even = (
-            np.column_stack([np.interp(even, own, channel[first:last]) for channel in channels])
-            for channels in _channels(robot, log)
-        )
-        pieces.append(_Piece(even, *at_even))
+        q, effort = (_interpolated(even, own, some[first:last]) for some in (positions, efforts))
+        current = None if currents is None else _interpolated(even, own, currents[first:last])
+        pieces.append(_Piece(even, q, effort, current))
     return pieces
+
+
+def _interpolated(even: Vector, time: Vector, channels: Matrix) -> Matrix:
+    return np.column_stack([np.interp(even, time, channel) for channel in channels.T])
 
 
 def _differentiated(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
@@ -223,30 +238,25 @@ def _differentiated(robot: Robot, piece: _Piece, cutoff: float) -> Motion:
     # ends have one-sided differences, and the filter knows nothing beyond them
     edge = 2 + int(EDGE_PERIODS / (corner * period))
     inner = slice(edge, max(edge, len(q) - edge))
-    return Motion(piece.time, q, v, a, piece.effort, LowPass.of(cutoff, period)).part(inner)
+    low_pass = LowPass.of(cutoff, period)
+    return Motion(piece.time, q, v, a, piece.effort, low_pass, piece.current).part(inner)
 
 
 def _as_logged(robot: Robot, log: JointLog) -> Motion:
     """Return a log that has all that it takes."""
-    q, effort = map(np.column_stack, _channels(robot, log))
+    q, effort, current = _channels(robot, log)
     v, a = (
         np.column_stack([channels[name] for name in robot.dofs])
         for channels in (log.velocity, log.acceleration)
     )
-    return Motion(log.time, q, v, a, effort)
+    return Motion(log.time, q, v, a, effort, current=current)
 
 
 def _onto_manifold(robot: Robot, q: Matrix) -> None:
     """Give quaternions, sines and cosines of configurations their unit length again."""
     for block in robot.blocks:
-        turning = {
-            "free": slice(3, 7),
-            "spherical": slice(0, 4),
-            "planar": slice(2, 4),
-            "circle": slice(0, 2),
-        }
-        if block.shape in turning:
-            part = q[:, block.iq : block.iq + len(block.coordinates)][:, turning[block.shape]]
+        if block.shape in TURNING:
+            part = q[:, block.iq : block.iq + len(block.coordinates)][:, TURNING[block.shape]]
             part /= np.linalg.norm(part, axis=1, keepdims=True)
 
 

@@ -29,7 +29,7 @@ MAX_LEVERAGE = 3.0
 independent ones: where they would move infinitely faster, the closed chain is singular."""
 
 
-class LimitUsage(NamedTuple):
+class MotionUsage(NamedTuple):
     """How near a motion comes to one limit."""
 
     limit: str
@@ -250,7 +250,7 @@ class MotionLimits:
         step = float(states.time[1] - states.time[0])
         return np.hstack([self.slack(states, u), self.rate_slack(u, step)[0]])
 
-    def usage(self, states: States, u: Matrix) -> tuple[LimitUsage, ...]:
+    def usage(self, states: States, u: Matrix) -> tuple[MotionUsage, ...]:
         """Return how near a motion comes to each limit, at even instants of one period."""
         result = []
         for limit, slack in zip(self.limits, self.whole_slack(states, u).T, strict=True):
@@ -258,7 +258,7 @@ class MotionLimits:
                 n = first_smallest(slack)
                 used = slack[n] + limit.allowed if limit.is_distance else limit.allowed - slack[n]
                 named = limit.name, float(used), limit.allowed, limit.unit
-                result.append(LimitUsage(*named, float(states.time[n])))
+                result.append(MotionUsage(*named, float(states.time[n])))
         return tuple(result)
 
 

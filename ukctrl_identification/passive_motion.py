@@ -8,15 +8,17 @@ so that each equation is that of one joint, in its unit, and has its sensor's no
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, StartError
 from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import passive_constraints
@@ -25,6 +27,8 @@ from ukctrl_identification.measured_motion import NO_FILTER, Motion
 
 RANK_RTOL = 1e-9
 """Singular values of passive rows of unit length below this count as zero."""
+STRIDE = 0.3
+"""Of a random walk on passive constraints, the fastest joint's [rad or m]."""
 MAX_LEVER = 1e3
 """Dependent velocities beyond so many of the independent ones: the sample is left out."""
 
@@ -38,13 +42,16 @@ class FreeMotion(NamedTuple):
     basis: NDArray[np.float64] | None
     """``N`` at each instant, shape ``(n, nv, k)``, NaN where it is to be left out; None where each
     equation is one row of ``Y``."""
-    force: Matrix
-    """What is known of the right-hand side beside the efforts, shape ``(n, nv)``."""
+    right: Matrix
+    """Measured efforts and known forces on each velocity, shape ``(n, nv)``; NaN where a
+    measurement is missing."""
+    current: Matrix | None = None
+    """Currents of motors whose constants are asked for, and zeros, shape ``(n, nv)`` [A]."""
 
     def part(self, where: slice) -> FreeMotion:
         """Return some of the instants."""
-        basis = None if self.basis is None else self.basis[where]
-        return FreeMotion(self.motion.part(where), self.rows, basis, self.force[where])
+        basis, current = (None if x is None else x[where] for x in (self.basis, self.current))
+        return FreeMotion(self.motion.part(where), self.rows, basis, self.right[where], current)
 
     def unfiltered(self) -> FreeMotion:
         """Return the same without its filter."""
@@ -52,12 +59,26 @@ class FreeMotion(NamedTuple):
 
     def right_side(self) -> Matrix:
         """Return the measured efforts and known forces of each equation, shape ``(n, k)``."""
-        effort = self.motion.effort
-        # of joints without a measured effort nothing is missing: there is none, or it drops out
-        total = np.where(np.isnan(effort).all(axis=0), 0.0, effort) + self.force
         if self.basis is None:
-            return total[:, self.rows]
-        return np.asarray(np.einsum("nik,ni->nk", self.basis, total))
+            return self.right[:, self.rows]
+        return np.asarray(np.einsum("nik,ni->nk", self.basis, self.right))
+
+
+def whitened(basis: NDArray[np.float64], noise: Vector) -> NDArray[np.float64]:
+    r"""Return a basis whose equations have independent noise of deviation 1: $N L^{-\top}$.
+
+    More motors than freedoms mix the noise of several efforts into each equation, with the
+    covariance $N^\top S N = L L^\top$.
+
+    Args:
+        basis: ``N``, shape ``(n, nv, k)``.
+        noise: Deviation of each velocity's effort, shape ``(nv,)``; zero where none acts.
+
+    Raises:
+        LinAlgError: Some equation has no noise.
+    """
+    L = np.linalg.cholesky(np.einsum("nik,i,nij->nkj", basis, noise**2, basis))
+    return np.asarray(np.linalg.solve(L, basis.swapaxes(1, 2)).swapaxes(1, 2))
 
 
 def passive_stack(robot: Robot) -> Stack | None:
@@ -111,15 +132,15 @@ def independent_velocities(A: Matrix, preferred: Sequence[int]) -> tuple[Indices
     return independent, dependent
 
 
-def measured_first(robot: Robot, effort: Matrix) -> list[int]:
-    """Return velocities: measured motors, then those that nothing drives, then the rest."""
-    measured = ~np.isnan(effort).all(axis=0)
+def unmeasured_motors(robot: Robot, motions: Sequence[Motion]) -> NDArray[np.bool_]:
+    """Return which velocities motors push on that no motion has a sample of, shape ``(nv,)``."""
     pushed = driven(robot)
-    rank = np.where(measured & pushed, 0, np.where(~pushed, 1, 2))
-    return [int(i) for i in np.argsort(rank, kind="stable")]
+    return np.asarray(pushed & np.all([~one.measured() for one in motions], axis=0))
 
 
-def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
+def free_motion(
+    robot: Robot, motion: Motion, force: Matrix, unmeasured: NDArray[np.bool_] | None = None
+) -> FreeMotion:
     """Return the equations of a motion that hold whatever is not measured.
 
     Where motors have no measured effort, their joints' rows are left out, or, in closed chains,
@@ -129,21 +150,38 @@ def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
         robot: The robot.
         motion: Its motion, on the passive constraints.
         force: What is known of the right-hand side beside efforts, shape ``(n, nv)``.
+        unmeasured: As `unmeasured_motors` returns them of all stretches that are fitted together;
+            absent: of this one.
 
     Raises:
         InputError: No equation is left.
     """
-    stack = passive_stack(robot)
-    unknown = np.flatnonzero(driven(robot) & np.isnan(motion.effort).all(axis=0))
+    stack, pushed = passive_stack(robot), driven(robot)
+    unmeasured = unmeasured_motors(robot, [motion]) if unmeasured is None else unmeasured
+    # of these nothing is missing: there is no effort, it drops out, or the current stands for it
+    blank = ~pushed | unmeasured
+    current = motion.current
+    if current is not None:
+        by_current = ~np.isnan(current).all(axis=0)
+        blank = blank | by_current
+        current = np.where(by_current, current, 0.0)
+    right = motion.effort + force
+    for i in np.flatnonzero(blank):
+        missing = np.isnan(motion.effort[:, i])
+        right[missing, i] = force[missing, i]
+    unknown = np.flatnonzero(unmeasured)
     if stack is None:
-        rows = tuple(i for i in range(robot.nv) if i not in set(unknown.tolist()))
+        rows = tuple(i for i in range(robot.nv) if not unmeasured[i])
         if not rows:
             raise InputError("no joint's equation is left: every effort is unmeasured.")
-        return FreeMotion(motion, rows, None, force)
+        return FreeMotion(motion, rows, None, right, current)
     eye = np.eye(robot.nv)[unknown]
     snapshot = robot.snapshot(motion.q[0], motion.v[0])
     A = np.vstack([stack.write(snapshot).A, eye])
-    independent, dependent = independent_velocities(A, measured_first(robot, motion.effort))
+    # measured motors, then those that nothing drives, then the rest
+    rank = np.where(pushed & ~unmeasured, 0, np.where(~pushed, 1, 2))
+    preferred = np.argsort(rank, kind="stable").tolist()
+    independent, dependent = independent_velocities(A, preferred)
     if not len(independent):
         raise InputError("no equation is left: reactions and unmeasured efforts may be anything.")
     basis = np.zeros((len(motion.q), robot.nv, len(independent)))
@@ -154,7 +192,7 @@ def free_motion(robot: Robot, motion: Motion, force: Matrix) -> FreeMotion:
         lever = -_solve(A[:, dependent], A[:, independent])
         near = np.abs(lever).max(initial=0.0) < MAX_LEVER
         basis[n, dependent] = lever if near else np.nan
-    return FreeMotion(motion, tuple(map(int, independent)), basis, force)
+    return FreeMotion(motion, tuple(map(int, independent)), basis, right, current)
 
 
 def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: Vector) -> Motion:
@@ -187,7 +225,7 @@ def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: V
         )
     held, before = list(map(int, independent)), home
     for n in range(len(q)):
-        guess, start = _merged(robot, before, q[n], held), None if n else home
+        guess, start = _merged(robot, before, q[n], known), None if n else home
         q[n] = consistent_state(stack, guess, np.zeros(robot.nv), held=held, home=start).q
         before = q[n]
         snapshot.move(q[n], v[n])
@@ -200,6 +238,59 @@ def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: V
         b = stack.write(snapshot).b
         a[n, dependent] = _solve(A_d, b - A_i @ a[n, independent])
     return motion._replace(q=q, v=v, a=a)
+
+
+def random_free_motion(
+    robot: Robot, start: Vector, count: int, unmeasured: NDArray[np.bool_], rng: Generator
+) -> FreeMotion:
+    """Return states all over the passive constraints, with no effort, and their equations.
+
+    Positions are a random walk. Bases are orthonormal: near singular positions, which it may come
+    to, those of `free_motion` grow without bound.
+
+    Args:
+        robot: The robot.
+        start: A configuration near the constraints, shape ``(nq,)``.
+        count: How many states.
+        unmeasured: Motors whose efforts are eliminated, shape ``(nv,)``.
+        rng: Random numbers.
+    """
+    stack, nv = passive_stack(robot), robot.nv
+    assert stack is not None
+    still, eye = np.zeros(nv), np.eye(nv)[unmeasured]
+    q = consistent_state(stack, start, still).q
+    snapshot = robot.snapshot(q, still)
+    states, bases = np.zeros((3, count, nv)), list[Matrix]()
+    positions = np.zeros((count, robot.nq))
+    for n in range(count):
+        snapshot.move(q, still)
+        free = _null_space(stack.write(snapshot).A)
+        step = free @ rng.normal(size=free.shape[1])
+        guess = robot.integrate(q, STRIDE * step / np.abs(step).max())
+        # where the chain would have to open, another way is tried next
+        with contextlib.suppress(StartError):
+            q = consistent_state(stack, guess, still).q
+        snapshot.move(q, still)
+        A = stack.write(snapshot).A
+        free = _null_space(A)
+        y, z = rng.normal(size=(2, free.shape[1]))
+        snapshot.move(q, free @ y)
+        a = _solve(A, stack.write(snapshot).b) + free @ z
+        positions[n], states[1, n], states[2, n] = q, free @ y, a
+        bases.append(_null_space(np.vstack([A, eye])))
+    k = min(basis.shape[1] for basis in bases)
+    # more freedoms than elsewhere are those of a singular position
+    basis = np.array([one if one.shape[1] == k else np.full((nv, k), np.nan) for one in bases])
+    nothing, v, a = states
+    motion = Motion(np.arange(count, dtype=np.float64), positions, v, a, nothing)
+    return FreeMotion(motion, tuple(range(k)), basis, nothing)
+
+
+def _null_space(A: Matrix) -> Matrix:
+    """Return an orthonormal basis of the velocities that rows allow, shape ``(nv, k)``."""
+    lengths = np.linalg.norm(A, axis=1)
+    unit = A[lengths > 0.0] / lengths[lengths > 0.0, None]
+    return np.asarray(scipy.linalg.null_space(unit, rcond=RANK_RTOL))
 
 
 def _merged(robot: Robot, base: Vector, measured: Vector, held: Sequence[int]) -> Vector:

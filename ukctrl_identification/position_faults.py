@@ -13,7 +13,7 @@ from ukctrl.core.tie_breaking import first_largest
 from ukctrl.robot import Robot
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
-    JointMotion,
+    JointChannels,
     LogFault,
     counted,
     is_constant,
@@ -38,7 +38,7 @@ LIMIT_SHARE = 0.01
 """By how much of their range positions may exceed their limits without a word."""
 
 
-def resolution_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
+def resolution_faults(log: JointLog, motions: Mapping[str, JointChannels]) -> Iterator[LogFault]:
     """Yield positions that change in steps so coarse that many samples do not differ."""
     for name, motion in motions.items():
         if motion.position is None or is_constant(motion.position):
@@ -79,7 +79,7 @@ def jump_places(position: Vector, time: Vector) -> Indices:
     return places
 
 
-def jump_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
+def jump_faults(log: JointLog, motions: Mapping[str, JointChannels]) -> Iterator[LogFault]:
     """Yield positions that jump: by a period of the angle, or by anything."""
     for name, motion in motions.items():
         if motion.position is None:
@@ -148,7 +148,7 @@ class _Bounded(NamedTuple):
 
 
 def limit_faults(
-    robot: Robot, log: JointLog, motions: Mapping[str, JointMotion]
+    robot: Robot, log: JointLog, motions: Mapping[str, JointChannels]
 ) -> Iterator[LogFault]:
     """Yield positions beyond the joints' limits; as a question where degrees would explain it."""
     limits = zip(robot.coordinates, robot.q_lower.tolist(), robot.q_upper.tolist(), strict=True)

@@ -16,7 +16,7 @@ from ukctrl.core.tie_breaking import first_largest
 from ukctrl_identification.log_fault import (
     GAP_PERIODS,
     ROUNDING,
-    JointMotion,
+    JointChannels,
     growing_rows,
     is_constant,
     median_period,
@@ -84,7 +84,7 @@ class RateFit(NamedTuple):
     correlation: float
 
 
-def compare(time: Vector, motion: JointMotion) -> Comparison | None:
+def compare(time: Vector, motion: JointChannels) -> Comparison | None:
     """Return the channels of a joint where the time grows; None: too few, or none moves."""
     q, v = motion.position, motion.velocity
     if q is None or v is None or is_constant(q) or not np.abs(v).max() > ROUNDING:

@@ -88,11 +88,12 @@ def _read_log(robot: Robot, path: Path, settings: LogSettings) -> JointLog:
             f"{np.count_nonzero(part)}."
         )
     notes = (*notes, *_unused_columns(table.names, columns, channels))
+    current: dict[str, Vector] = {}
     asked: dict[str, Vector] = {}
-    log = JointLog(table.source, time[part], {}, {}, {}, notes, asked=asked)
+    log = JointLog(table.source, time[part], {}, {}, {}, notes, current=current, asked=asked)
     for channel in channels:
         samples = np.asarray(columns[channel.column][part], dtype=np.float64)
-        log = _with_channel(log, channel, samples, settings, asked)
+        log = _with_channel(log, channel, samples, settings, current, asked)
     return log
 
 
@@ -161,6 +162,7 @@ def _with_channel(
     channel: Channel,
     samples: Vector,
     settings: LogSettings,
+    current: dict[str, Vector],
     asked: dict[str, Vector],
 ) -> JointLog:
     """Return the log with a column added, in the robot's units and on its side of the gear."""
@@ -170,12 +172,15 @@ def _with_channel(
             notes=(*log.notes, f"{quantity}.{name} has no numbers; it is left out.")
         )
     names = (block.name, name)
-    sign, gear = _of_joint(settings.sign, names), _of_joint(settings.gear, names)
+    sign, gear = (_or(_of_joint(one, names), 1.0) for one in (settings.sign, settings.gear))
     values = samples * channel.unit
     positions = asked if quantity == "asked" else log.position
     if quantity == "current":
-        # the constant is that at the joint
-        log.effort[name] = values * (sign * _of_joint(settings.motor_constant or 1.0, names))
+        constant = _of_joint(settings.motor_constant, names)
+        if constant is None:
+            current[name] = values * sign
+        else:  # the constant is that at the joint
+            log.effort[name] = values * (sign * constant)
     elif quantity == "effort":
         log.effort[name] = values * (sign * gear)
     elif quantity == "velocity":
@@ -201,10 +206,10 @@ def _with_channel(
     return log
 
 
-def _of_joint(setting: float | dict[str, float], names: Sequence[str]) -> float:
-    """Return the setting of one joint; 1 where a table leaves it out."""
+def _of_joint(setting: float | dict[str, float] | None, names: Sequence[str]) -> float | None:
+    """Return the setting of one joint; None where there is none."""
     if isinstance(setting, dict):
-        return next((setting[name] for name in names if name in setting), 1.0)
+        return next((setting[name] for name in names if name in setting), None)
     return setting
 
 

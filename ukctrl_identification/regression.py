@@ -17,17 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.robot import Robot
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.rigid.rigid_structure import RigidStructure
 from ukctrl.robot.rigid.tree_kernels import IV, NV, PARENT
-from ukctrl_identification.identified_dynamics import BODY_PARAMETERS
-from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.identified_dynamics import BODY_PARAMETERS, DofFriction
+from ukctrl_identification.measured_motion import NO_FILTER, Motion
 from ukctrl_identification.passive_motion import FreeMotion
 from ukctrl_identification.regressor_kernels import inertial_rows, row_buffers
+from ukctrl_identification.robot_dynamics import friction_of
 
 BATCH = 1000
 """Samples whose rows are made at a time; columns a power of two apart would share cache lines."""
@@ -49,7 +50,7 @@ class Parameter(NamedTuple):
     """Link of an inertial parameter, otherwise joint."""
     symbol: str
     """One of `BODY_PARAMETERS`, or ``armature``, ``coulomb``, ``stribeck``, ``viscous``,
-    ``offset``, ``stiffness`` or ``damping``."""
+    ``offset``, ``motor_constant``, ``stiffness`` or ``damping``."""
     unit: str
 
     @property
@@ -95,9 +96,11 @@ class Regression:
         stribeck_velocity: $v_s$ of each, if breakaway levels are among the parameters.
         friction: Whether Coulomb, viscous and constant terms are.
         armature: Whether inertias of rotors are.
+        currents: Velocities whose motor constants are: what pushes them is that times a current.
+        known: Links whose bodies are as the model has them, such as a payload that was weighed.
 
     Raises:
-        InputError: The robot is made of formulas.
+        InputError: The robot is made of formulas, or has no such link.
     """
 
     def __init__(
@@ -108,6 +111,8 @@ class Regression:
         *,
         friction: bool = True,
         armature: bool = False,
+        currents: Sequence[str] = (),
+        known: Sequence[str] = (),
     ) -> None:
         structure = robot.structure
         if not isinstance(structure, RigidStructure):
@@ -121,13 +126,23 @@ class Regression:
         self._bodies = len(self._tree.joints) - 1
         self._buffers = row_buffers(self._tree, robot.gravity)
         self._layouts = dict[bytes, _Layout]()
-        self.parameters = tuple(self._named(friction, armature))
+        self.parameters = tuple(self._named(friction, armature, currents))
         self.inertial = 10 * self._bodies
         """How many parameters are those of bodies; they come first."""
+        self.asked = self._without(known)
+        """Which parameters are asked for, shape ``(p,)``; the others are known."""
         self._by_joint = self._joint_columns()
         self._carries = _carriers(self._tree.joints, robot.nv)
 
-    def _named(self, friction: bool, armature: bool) -> list[Parameter]:
+    def _without(self, known: Sequence[str]) -> Flags:
+        links, asked = body_names(self.robot), np.ones(len(self.parameters), dtype=bool)
+        for name in known:
+            if name not in links:
+                raise unknown_name("link that a joint moves", name, links)
+            asked[10 * links.index(name) : 10 * links.index(name) + 10] = False
+        return asked
+
+    def _named(self, friction: bool, armature: bool, currents: Sequence[str]) -> list[Parameter]:
         robot = self.robot
         links, units = body_names(robot), ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
         named = [
@@ -146,6 +161,8 @@ class Regression:
                     named.append(Parameter(name, "stribeck", force))
                 named.append(Parameter(name, "viscous", f"{force} s/{unit[:-2]}"))
                 named.append(Parameter(name, "offset", force))
+            if name in currents:
+                named.append(Parameter(name, "motor_constant", f"{force}/A"))
         if robot.elastic is not None:
             for name in robot.elastic.joints:
                 unit = robot.dof_units[robot.dofs.index(name)][:-2]
@@ -168,23 +185,43 @@ class Regression:
             ])  # fmt: skip
         return of_row
 
+    def known_efforts(self, motion: FreeMotion) -> Matrix:
+        """Return what bodies that are known ask of each velocity, shape ``(n, nv)``."""
+        n, nv = len(motion.motion.q), self.robot.nv
+        values, every = self.model_values(), tuple(range(nv))
+        at_rest = motion.motion._replace(low_pass=NO_FILTER)
+        alone = FreeMotion(at_rest, every, None, np.zeros((n, nv)), motion.current)
+        return -self.residuals([alone], ~self.asked, values)
+
     def model_values(self) -> Vector:
         """Return what the robot's model says of all parameters, shape ``(p,)``."""
         robot, values = self.robot, np.zeros(len(self.parameters))
         values[: self.inertial] = self._tree.inertias[1:].ravel()
-        damping, levels = joint_friction(robot)
+        friction = friction_of(robot)
         for k, one in enumerate(self.parameters[self.inertial :], self.inertial):
             if one.symbol in ("stiffness", "damping"):
                 assert robot.elastic is not None
                 of_spring = getattr(robot.elastic, one.symbol)
                 values[k] = of_spring[robot.elastic.joints.index(one.owner)]
                 continue
-            i = robot.dofs.index(one.owner)
-            known = {"armature": self._tree.armature, "coulomb": levels, "viscous": damping}
-            values[k] = known.get(one.symbol, np.zeros(robot.nv))[i]
+            if one.symbol == "armature":
+                values[k] = self._tree.armature[robot.dofs.index(one.owner)]
+            elif one.symbol in ("coulomb", "viscous"):
+                values[k] = getattr(friction.get(one.owner, DofFriction()), one.symbol)
+            elif one.symbol == "stribeck":
+                rubs = friction.get(one.owner, DofFriction())
+                values[k] = max(rubs.static - rubs.coulomb, 0.0)
         return values
 
-    def columns_of(self, row: int, kept: NDArray[np.bool_]) -> Indices:
+    def by_velocity(self, symbol: str, values: Vector) -> Vector:
+        """Return the parameters of a symbol, zero where there are none, shape ``(nv,)``."""
+        found, dofs = np.zeros(self.robot.nv), self.robot.dofs
+        for one, value in zip(self.parameters, values, strict=True):
+            if one.symbol == symbol:
+                found[dofs.index(one.owner)] = value
+        return found
+
+    def columns_of(self, row: int, kept: Flags) -> Indices:
         """Return the parameters among those kept that a velocity's row has."""
         bodies = np.flatnonzero(self._carries[row])
         inertial = (10 * bodies[:, None] + np.arange(10)).ravel()
@@ -192,7 +229,7 @@ class Regression:
         every = np.concatenate([inertial, own])
         return np.asarray(every[kept[every]], dtype=np.int64)
 
-    def _layout(self, kept: NDArray[np.bool_]) -> _Layout:
+    def _layout(self, kept: Flags) -> _Layout:
         key = kept.tobytes()
         if key not in self._layouts:
             columns = [self.columns_of(row, kept) for row in range(self.robot.nv)]
@@ -205,7 +242,7 @@ class Regression:
             self._layouts[key] = _Layout(columns, places)
         return self._layouts[key]
 
-    def blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> list[Block]:
+    def blocks(self, motion: FreeMotion, kept: Flags) -> list[Block]:
         """Return the rows of some samples, equation by equation.
 
         Args:
@@ -223,7 +260,10 @@ class Regression:
         inertial_rows(self._tree, self._buffers, q, v, a, places, blocks)
         for row, own in enumerate(columns):
             for at, k in enumerate(own):
-                if k >= self.inertial:
+                if self.parameters[k].symbol == "motor_constant":
+                    current = motion.current
+                    blocks[row, at] = 0.0 if current is None else -current[:, row]
+                elif k >= self.inertial:
                     blocks[row, at] = self._joint_term(row, self.parameters[k], q, v, a)
         right = motion.right_side()
         if motion.basis is None:
@@ -269,7 +309,7 @@ class Regression:
             return np.asarray(sign * (v[elastic.motors[k]] - v[elastic.links[k]]))
         return sign * np.array([elastic.stretch(one)[k] for one in q])
 
-    def filtered_blocks(self, motion: FreeMotion, kept: NDArray[np.bool_]) -> Iterator[list[Block]]:
+    def filtered_blocks(self, motion: FreeMotion, kept: Flags) -> Iterator[list[Block]]:
         """Yield `blocks` of all samples, filtered and thinned, some at a time.
 
         Samples of which a number is missing are left out.
@@ -307,15 +347,15 @@ class Regression:
     def triangles(
         self,
         motions: Sequence[FreeMotion],
-        kept: NDArray[np.bool_] | None = None,
+        kept: Flags | None = None,
     ) -> list[Triangle]:
         """Return what motions say of each equation.
 
         Args:
             motions: The samples, any number of them.
-            kept: Which parameters, shape ``(p,)``; absent: all.
+            kept: Which parameters, shape ``(p,)``; absent: those asked for.
         """
-        kept = np.ones(len(self.parameters), dtype=bool) if kept is None else kept
+        kept = self.asked if kept is None else kept
         states: list[Triangle] = []
         for motion in motions:
             for found in self.filtered_blocks(motion, kept):
@@ -332,9 +372,7 @@ class Regression:
                     states[at] = state._replace(R=R, samples=state.samples + rows.shape[1])
         return states
 
-    def residuals(
-        self, motions: Sequence[FreeMotion], kept: NDArray[np.bool_], values: Vector
-    ) -> Matrix:
+    def residuals(self, motions: Sequence[FreeMotion], kept: Flags, values: Vector) -> Matrix:
         """Return what parameters, shape ``(..., p)``, leave of each equation, ``(..., n, k)``."""
         pieces = [
             np.stack([B[-1] - values[..., own] @ B[:-1] for _, own, B in found], axis=-1)
@@ -347,7 +385,7 @@ class Regression:
         self,
         instruments: Sequence[FreeMotion],
         motions: Sequence[FreeMotion],
-        kept: NDArray[np.bool_],
+        kept: Flags,
         noise: Vector,
     ) -> tuple[Matrix, Matrix]:
         """Return ``Z' [X y]`` and ``Z' Z`` of two motions at the same instants.
@@ -391,17 +429,6 @@ def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:
     return np.asarray(result)
 
 
-def joint_friction(robot: Robot) -> tuple[Vector, Vector]:
-    """Return the viscous and the dry friction of a robot's own forces, shape ``(nv,)`` each."""
-    damping, levels = np.zeros(robot.nv), np.zeros(robot.nv)
-    for term in robot.forces.terms:
-        if isinstance(term, Dampers):
-            damping += term.damping
-        elif isinstance(term, Friction):
-            np.add.at(levels, term.dofs, term.level)
-    return damping, levels
-
-
 def known_force(robot: Robot, motion: Motion) -> Matrix:
     """Return the forces of a robot that are no parameters, such as springs, shape ``(n, nv)``."""
     fitted = (Dampers, Friction, ElasticJoints)
@@ -432,7 +459,7 @@ def _motor_names(robot: Robot) -> list[str]:
     return [robot.dofs[i] for i in robot.elastic.motors]
 
 
-def _carriers(joints: Indices, nv: int) -> NDArray[np.bool_]:
+def _carriers(joints: Indices, nv: int) -> Flags:
     """Return which bodies each velocity moves, shape ``(nv, bodies)``."""
     carries = np.zeros((nv, len(joints) - 1), dtype=bool)
     for j in range(1, len(joints)):

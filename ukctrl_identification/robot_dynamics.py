@@ -12,12 +12,14 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.toml import error_context
 from ukctrl.robot import Robot
+from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import AppliedForce, Dampers, Forces, Friction, NonlinearJointSprings
 from ukctrl.robot.rigid.pinocchio_structure import PinocchioStructure
 from ukctrl_identification.identified_dynamics import (
     BODY_PARAMETERS,
+    SPRINGS,
+    DofFriction,
     IdentifiedDynamics,
-    JointFriction,
 )
 
 
@@ -40,10 +42,10 @@ def armature_of(robot: Robot) -> dict[str, float]:
     return {robot.dofs[i]: float(values[i]) for i in np.flatnonzero(values)}
 
 
-def friction_of(robot: Robot) -> dict[str, JointFriction]:
+def friction_of(robot: Robot) -> dict[str, DofFriction]:
     """Return the friction of a robot's own dampers and dry friction, by velocity.
 
-    What a `JointFriction` cannot say is left out: damping with powers of the speed, and several dry
+    What a `DofFriction` cannot say is left out: damping with powers of the speed, and several dry
     frictions of one velocity that differ in more than their level.
     """
     viscous, other = np.zeros(robot.nv), set[int]()
@@ -56,14 +58,14 @@ def friction_of(robot: Robot) -> dict[str, JointFriction]:
         elif isinstance(term, Friction):
             for dof, *columns in zip(term.dofs.tolist(), *term.columns(), strict=True):
                 dry.setdefault(dof, []).append(tuple(map(float, columns)))
-    friction: dict[str, JointFriction] = {}
+    friction: dict[str, DofFriction] = {}
     for dof in sorted({*np.flatnonzero(viscous).tolist(), *dry} - other):
         rows = dry.get(dof, [])
         shapes = {(scale, fall if excess else 0.0) for _, scale, excess, fall, _, _ in rows}
         if len(shapes) > 1:
             continue
         levels, _, excesses, _, damping, asymmetry = np.sum(rows, axis=0) if rows else np.zeros(6)
-        one = JointFriction(float(levels), float(viscous[dof] + damping), float(asymmetry))
+        one = DofFriction(float(levels), float(viscous[dof] + damping), float(asymmetry))
         if rows:
             one = one._replace(velocity_scale=rows[0][1])
         if excesses:
@@ -74,11 +76,18 @@ def friction_of(robot: Robot) -> dict[str, JointFriction]:
 
 def dynamics_of(robot: Robot) -> IdentifiedDynamics:
     """Return today's dynamics of a robot: what `with_dynamics` leaves as it is."""
-    return IdentifiedDynamics(bodies_of(robot), armature_of(robot), friction_of(robot))
+    numbers = IdentifiedDynamics(bodies_of(robot), armature_of(robot), friction_of(robot))
+    if robot.elastic is None:
+        return numbers
+    stiffness, damping = (
+        dict(zip(robot.elastic.joints, values.tolist(), strict=True))
+        for values in robot.elastic.stiffness_damping
+    )
+    return numbers._replace(stiffness=stiffness, damping=damping)
 
 
 def with_dynamics(robot: Robot, dynamics: IdentifiedDynamics) -> Robot:
-    """Return a robot with other bodies, rotors and friction; what is absent stays as it is.
+    """Return a robot with other bodies, rotors, friction and springs; what is absent stays.
 
     Raises:
         InputError: The robot has no such joint, or a number cannot be.
@@ -100,7 +109,8 @@ def with_dynamics(robot: Robot, dynamics: IdentifiedDynamics) -> Robot:
         else:
             armature[dof] = value
     if elastic is not None:
-        sprung = dc.replace(elastic, inertia=inertia)
+        stiffness, damping = springs_of(elastic, dynamics)
+        sprung = dc.replace(elastic, inertia=inertia, stiffness=stiffness, damping=damping)
         terms = tuple(sprung if term is elastic else term for term in terms)
         elastic = sprung
     structure = cast("PinocchioStructure", robot.structure).with_inertias(bodies, armature)
@@ -109,8 +119,17 @@ def with_dynamics(robot: Robot, dynamics: IdentifiedDynamics) -> Robot:
     return dc.replace(robot, structure=structure, forces=forces, elastic=elastic, path=None)
 
 
+def springs_of(elastic: ElasticJoints, dynamics: IdentifiedDynamics) -> tuple[Vector, Vector]:
+    """Return stiffness and damping of springs, with what dynamics say in place of today's."""
+    stiffness, damping = (
+        np.array([said.get(name, now) for name, now in zip(elastic.joints, values, strict=True)])
+        for said, values in zip(dynamics[3:], elastic.stiffness_damping, strict=True)
+    )
+    return stiffness, damping
+
+
 def _with_friction(
-    robot: Robot, terms: Iterable[AppliedForce], friction: Mapping[int, JointFriction]
+    robot: Robot, terms: Iterable[AppliedForce], friction: Mapping[int, DofFriction]
 ) -> list[AppliedForce]:
     """Return forces in which the friction of some velocities is another."""
     damping, replaced = np.zeros(robot.nv), list(friction)
@@ -161,6 +180,15 @@ def refuse_misfit(robot: Robot, dynamics: IdentifiedDynamics) -> None:
                     f"joint '{block.name}' has {block.nv} freedoms, of which a model file knows "
                     "no rotors one by one; leave it out."
                 )
+    springs = () if robot.elastic is None else robot.elastic.joints
+    for symbol in SPRINGS:
+        for name, value in getattr(dynamics, symbol).items():
+            if name not in springs:
+                raise unknown_name("elastic joint", name, springs)
+            with error_context(f"{symbol} of '{name}'"):
+                _refuse_negative("it", value)
+                if symbol == "stiffness" and not value:
+                    raise InputError("it must be above zero: no spring drives the joint.")
     for name, friction in dynamics.friction.items():
         robot.structure.dof(name)
         with error_context(f"friction of '{name}'"):
@@ -183,7 +211,7 @@ def _refuse_body(body: Any) -> None:
         )
 
 
-def _refuse_friction(friction: JointFriction) -> None:
+def _refuse_friction(friction: DofFriction) -> None:
     for name in ("coulomb", "viscous", "static"):
         _refuse_negative(name, getattr(friction, name))
     if not np.isfinite(friction.asymmetry):

@@ -80,7 +80,8 @@ def time_faults(log: JointLog) -> Iterator[LogFault]:
 
 def _repeats(log: JointLog) -> Iterator[LogFault]:
     """Yield that samples repeat the ones before them, in all channels, while the robot moves."""
-    channels = [*log.position.values(), *log.velocity.values(), *log.effort.values()]
+    quantities = (log.position, log.velocity, log.effort, log.current)
+    channels = [channel for quantity in quantities for channel in quantity.values()]
     if not channels:
         return
     same = np.all([np.diff(channel) == 0.0 for channel in channels], axis=0)

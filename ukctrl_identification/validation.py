@@ -46,13 +46,19 @@ def residual_of(e: Matrix, rate: float, frequency: float) -> Residual:
     """
     from scipy import signal
 
-    e = e[np.isfinite(e).all(axis=1)]
-    centred = e - e.mean(axis=0)
-    power = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
-    lagged = (centred[1:] * centred[:-1]).sum(axis=0) / power
-    f, density = signal.periodogram(e, rate, axis=0, detrend=False)
-    slow = density[f <= frequency].sum(axis=0) / np.maximum(density.sum(axis=0), 1e-300)
-    return Residual(np.sqrt((e**2).mean(axis=0)), np.abs(e).max(axis=0), lagged, slow)
+    columns = [one[np.isfinite(one)] for one in e.T]
+    lagged, slow = list[float](), list[float]()
+    for one in columns:
+        centred = one - one.mean()
+        lagged.append((centred[1:] @ centred[:-1]) / max(centred @ centred, np.finfo(float).tiny))
+        f, density = signal.periodogram(one, rate, detrend=False)
+        slow.append(density[f <= frequency].sum() / max(density.sum(), 1e-300))
+    return Residual(
+        np.array([np.sqrt((one**2).mean()) for one in columns]),
+        np.array([np.abs(one).max() for one in columns]),
+        np.array(lagged),
+        np.array(slow),
+    )
 
 
 def open_loop_errors(robot: Robot, motions: Sequence[Motion], offset: Vector) -> Matrix:

@@ -12,7 +12,7 @@ from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.log_fault import (
     ROUNDING,
     FaultKind,
-    JointMotion,
+    JointChannels,
     LogFault,
     counted,
     median_period,
@@ -48,7 +48,7 @@ CLOCK_PERIODS = 10.0
 """By so many median periods stamps may be late, as those of a busy computer are."""
 
 
-def velocity_faults(log: JointLog, motions: Mapping[str, JointMotion]) -> Iterator[LogFault]:
+def velocity_faults(log: JointLog, motions: Mapping[str, JointChannels]) -> Iterator[LogFault]:
     """Yield velocities that contradict the positions."""
     pairs = {
         name: pair
@@ -82,7 +82,7 @@ def _fault(log: JointLog, kind: FaultKind, name: str, text: str, is_fatal: bool 
 
 
 def _time_unit(
-    log: JointLog, motions: Mapping[str, JointMotion], fits: Mapping[str, RateFit]
+    log: JointLog, motions: Mapping[str, JointChannels], fits: Mapping[str, RateFit]
 ) -> LogFault | None:
     """Return the question whether the time is in another unit, which all joints say together."""
     factors = [fit.factor for fit in fits.values() if abs(fit.correlation) >= FOLLOWS]

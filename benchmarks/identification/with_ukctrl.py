@@ -13,10 +13,11 @@ import pinocchio as pin
 from protocol import Clock, Samples, answer
 
 from ukctrl import Robot
-from ukctrl_identification.identify import identify, structural_base
+from ukctrl_identification.identify import identify
 from ukctrl_identification.joint_log import JointLog
 from ukctrl_identification.least_squares import weighted_fit
 from ukctrl_identification.measured_motion import Motion
+from ukctrl_identification.motion_equations import structural_base
 from ukctrl_identification.passive_motion import FreeMotion
 from ukctrl_identification.regression import Regression
 
@@ -25,7 +26,7 @@ def equations(robot: Robot, samples: Samples, which: slice = slice(None)) -> Fre
     """Return the equations of every sample, unfiltered."""
     q, v, a, tau = (samples[name][which] for name in ("q", "v", "a", "tau"))
     nothing = np.broadcast_to(0.0, tau.shape)
-    return FreeMotion(Motion(nothing[:, 0], q, v, a, tau), tuple(range(robot.nv)), None, nothing)
+    return FreeMotion(Motion(nothing[:, 0], q, v, a, tau), tuple(range(robot.nv)), None, tau)
 
 
 def fit(samples: Samples, clock: Clock) -> dict[str, Any]:

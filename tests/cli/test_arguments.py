@@ -17,7 +17,6 @@ from ukctrl.cli.arguments import (
     output_folder,
     parse_mismatch,
     parse_ranges,
-    parse_settings,
     parse_terms,
     prefix_errors,
     resolve_card,
@@ -26,6 +25,7 @@ from ukctrl.cli.check import is_user_part
 from ukctrl.cli.main import main
 from ukctrl.control.error_dynamics_spec import ErrorSpec
 from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files.table_paths import parse_settings
 from ukctrl.studies.comparison import Front
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning import Plants, read_range
@@ -45,15 +45,15 @@ def _here(monkeypatch, tmp_path):
 
 def test_values_are_set_by_key_and_text():
     given = ["a.b=1", " c = 'x=y' ", "d=[1, 2]", "a.b=2.5"]
-    assert parse_settings(given) == {"a.b": 2.5, "c": "x=y", "d": [1, 2]}
-    assert parse_settings(None) == parse_settings([]) == {}
+    assert parse_settings("--set", given) == {"a.b": 2.5, "c": "x=y", "d": [1, 2]}
+    assert parse_settings("--set", []) == {}
 
 
 @pytest.mark.parametrize("text", ["a", "=1", "  =1", ""])
 def test_what_is_no_key_and_value_is_refused(text):
     with pytest.raises(InputError) as refused:
-        parse_settings([text])
-    assert str(refused.value) == f"--set must be KEY=VALUE; got '{text}'."
+        parse_settings("--motion", [text])
+    assert str(refused.value) == f"--motion must be KEY=VALUE; got '{text}'."
 
 
 def test_a_range_is_given_once_for_each_gain():

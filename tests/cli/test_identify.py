@@ -100,3 +100,50 @@ def test_asked_positions_are_read_for_instruments(log, tmp_path):
         fits[method] = {one["formula"]: one["value"] for one in data["base_parameters"]}
     # here what was asked is what was done, so that both find the same but for rounding
     assert fits["instrumental"] == pytest.approx(fits["weighted"], rel=1e-3, abs=1e-5)
+
+
+def test_a_motor_constant_follows_from_a_joint_whose_torque_is_known(tmp_path):
+    truth = Robot.load("two_link")
+    rng = np.random.default_rng(1)
+    motion = moving(truth, rng, n=8000, duration=16.0)
+    effort = efforts(truth, motion, (0.3, 0.1, 0.0, 0.02))
+    table = np.column_stack([motion.time, motion.q, effort / [1.0, 4.0]])
+    names = "time,q1,q2,i1,i2"
+    np.savetxt(tmp_path / "log.csv", table, delimiter=",", header=names, comments="")
+    words = ["--log", "current=i{n}", "--log", "motor_constant.shoulder=1", "--quiet"]
+    assert run("identify", "two_link", tmp_path / "log.csv", *words, "--out", tmp_path / "it") == 0
+    data = json.loads((tmp_path / "it" / "identified.json").read_text())
+    assert data["motor_constants"].keys() == {"elbow"}
+    assert data["motor_constants"]["elbow"]["value"] == pytest.approx(4.0, rel=5e-3)
+    assert "N m/A" in (tmp_path / "it" / "report.html").read_text()
+    assert max(data["validation"]["rms"].values()) < 0.02
+
+
+def test_a_designed_motion_is_what_was_asked_for_and_has_a_page(tmp_path, capsys):
+    asked = ["--motion", "duration=4", "--motion", "harmonics=3", "--motion", "starts=1"]
+    words = ["identify", "two_link", "--design", *asked, "--motion", "range.elbow=0.4"]
+    assert run(*words, "--out", tmp_path / "it", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["duration"], told["harmonics"]) == (4.0, 3)
+    table = np.genfromtxt(tmp_path / "it" / "motion.csv", delimiter=",", names=True)
+    start, moved = table["qelbow"][0], table["qelbow"]
+    assert 0.2 < np.abs(moved - start).max() < 0.4
+    page = (tmp_path / "it" / "report.html").read_text()
+    for formula in (one["formula"] for one in told["parameters"]):
+        assert formula in page
+    assert all(f"{limit['limit']}".replace("'", "&#39;") in page for limit in told["limits"])
+
+
+def test_what_a_motion_cannot_be_is_one_line(log, tmp_path, capsys):
+    for words, told in (
+        (("--design", "--motion", "duration"), "--motion must be KEY=VALUE"),
+        (("--design", "--motion", "harmonics=1"), "harmonics must be 2 to 50"),
+        (("--design", "--motion", "durration=4"), "did you mean 'duration'"),
+        ((log, *COLUMNS, "--motion", "duration=4"), "add --design"),
+        ((log, *COLUMNS, "--known", "gripper"), "no link that a joint moves named 'gripper'"),
+    ):
+        assert run("identify", "two_link", *words, "--out", tmp_path / "no") == 2
+        said = capsys.readouterr().err
+        assert told in said
+        assert said.strip().count("\n") == 0
+    assert not (tmp_path / "no").exists()

@@ -186,7 +186,9 @@ def test_two_designs_are_the_same_to_the_last_bit_and_another_seed_gives_another
     np.testing.assert_array_equal(one.series.sine, two.series.sine)
     np.testing.assert_array_equal(one.series.cosine, two.series.cosine)
     other = design(arm(), ExcitingOptions(**options, seed=1))
-    assert np.abs(other.series.sine - one.series.sine).max() > 1e-3
+    # the best of all starts may be the same; what it is compared with is drawn
+    random = [found.others[1].series.sine for found in (one, other)]
+    assert np.abs(random[1] - random[0]).max() > 1e-3
 
 
 def test_the_a_criterion_has_the_smaller_trace_and_the_d_criterion_the_larger_determinant():
@@ -220,7 +222,7 @@ def refits(motion, series, rng, count):
     for _ in range(count):
         effort = exact + equations.noise * rng.normal(size=exact.shape)
         log = Motion(times, states.q, states.v, states.a, effort)
-        free = FreeMotion(log, tuple(range(robot.nv)), None, np.zeros(exact.shape))
+        free = FreeMotion(log, tuple(range(robot.nv)), None, effort)
         triangles = equations.regression.triangles([free], equations.base.kept())
         thinning = np.ones(len(triangles))
         found.append(

@@ -15,7 +15,7 @@ from identified_robots import assert_same_dynamics, random_body, random_dynamics
 from ukctrl import Robot, robot
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.files import catalog
-from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
+from ukctrl_identification.identified_dynamics import DofFriction, IdentifiedDynamics
 from ukctrl_identification.identified_files import HEAD, write_identified
 from ukctrl_identification.robot_dynamics import (
     armature_of,
@@ -185,7 +185,10 @@ def test_a_link_has_all_and_what_is_fixed_to_it_nothing(arm, tmp_path, rng):
 def test_rotors_and_friction_take_the_place_of_those_of_the_file(arm, tmp_path, rng):
     source = Robot.load(arm)
     assert armature_of(source) == {"slide": 1.0}
-    friction = {"shoulder_1": JointFriction(0.3, 0.4), "slide": JointFriction(0.5, 0.0, 0.1)}
+    friction = {
+        "shoulder_1": DofFriction(0.3, 0.4),
+        "slide": DofFriction(0.5, 0.0, 0.1),
+    }
     dynamics = IdentifiedDynamics({}, {"shoulder_1": 0.2, "slide": 0.3}, friction)
     came = written(source, arm, dynamics, tmp_path)
     assert_same_dynamics(source, dynamics, came, rng)
@@ -316,7 +319,7 @@ def test_friction_of_the_card_is_replaced_and_other_forces_stay(arm, tmp_path):
         """
     )
     source = Robot.load(arm.parent)
-    given = {"slide": JointFriction(0.2, 0.5, velocity_scale=0.05)}
+    given = {"slide": DofFriction(0.2, 0.5, velocity_scale=0.05)}
     came = written(source, arm.parent, NOTHING._replace(friction=given), tmp_path)
     assert friction_of(came)["slide"] == given["slide"]
     assert friction_of(came).get("shoulder_1") == friction_of(source).get("shoulder_1")
@@ -332,7 +335,7 @@ def test_friction_of_the_card_is_replaced_and_other_forces_stay(arm, tmp_path):
 def test_motors_behind_springs_have_their_inertia_and_friction(tmp_path, rng):
     source = Robot.load("panda_elastic")
     motor = next(block.dofs[0] for block in source.blocks if block.rotor)
-    dynamics = IdentifiedDynamics({}, {motor: 0.7}, {motor: JointFriction(0.3, 0.2)})
+    dynamics = IdentifiedDynamics({}, {motor: 0.7}, {motor: DofFriction(0.3, 0.2)})
     came = written(source, "panda_elastic", dynamics, tmp_path)
     assert_same_dynamics(source, dynamics, came, rng)
     np.testing.assert_allclose(friction_of(came)[motor], dynamics.friction[motor])
@@ -343,17 +346,17 @@ def test_motors_behind_springs_have_their_inertia_and_friction(tmp_path, rng):
 
 def test_friction_of_one_freedom_of_a_free_body_is_a_force(tmp_path):
     source = Robot.load("floating_arm")
-    given = {"root_wz": JointFriction(0.3, 0.4)}
+    given = {"root_wz": DofFriction(0.3, 0.4)}
     came = written(source, "floating_arm", NOTHING._replace(friction=given), tmp_path)
     assert_same_friction(given, came)
 
 
 def test_a_robot_that_was_changed_after_it_was_loaded_is_written_whole(tmp_path, rng):
     source = Robot.load("two_link").perturbed(robot.Perturbation(mass_scale=2.0, damping=0.3))
-    given = {"elbow": JointFriction(0.1, 0.2)}
+    given = {"elbow": DofFriction(0.1, 0.2)}
     came = written(source, "two_link", NOTHING._replace(friction=given), tmp_path)
     assert_same_dynamics(source, NOTHING, came, rng)
-    assert friction_of(came) == {"shoulder": JointFriction(viscous=0.3), **given}
+    assert friction_of(came) == {"shoulder": DofFriction(viscous=0.3), **given}
 
 
 def test_a_folder_is_identified_again_in_its_place(tmp_path, rng):
@@ -489,13 +492,13 @@ LEVEL = "must be zero or above, and finite; got"
         ({"armature": {"wrist": 1.0}}, "no joint named 'wrist'"),
         ({"armature": {"elbow": -1.0}}, f"armature of 'elbow': it {LEVEL} -1"),
         ({"armature": {"elbow": np.inf}}, f"armature of 'elbow': it {LEVEL} inf"),
-        ({"friction": {"hand": JointFriction()}}, "no joint named 'hand'"),
-        ({"friction": {"elbow": JointFriction(coulomb=-0.1)}}, f"coulomb {LEVEL} -0.1"),
-        ({"friction": {"elbow": JointFriction(viscous=np.nan)}}, f"viscous {LEVEL} nan"),
-        ({"friction": {"elbow": JointFriction(asymmetry=np.nan)}}, "asymmetry must be finite"),
-        ({"friction": {"elbow": JointFriction(velocity_scale=0.0)}}, "scale must be above"),
-        ({"friction": {"elbow": JointFriction(2.0, static=1.0)}}, "at least coulomb, 2; got 1"),
-        ({"friction": {"elbow": JointFriction(1.0, static=2.0, velocity_scale=0.2)}}, "to be felt"),
+        ({"friction": {"hand": DofFriction()}}, "no joint named 'hand'"),
+        ({"friction": {"elbow": DofFriction(coulomb=-0.1)}}, f"coulomb {LEVEL} -0.1"),
+        ({"friction": {"elbow": DofFriction(viscous=np.nan)}}, f"viscous {LEVEL} nan"),
+        ({"friction": {"elbow": DofFriction(asymmetry=np.nan)}}, "asymmetry must be finite"),
+        ({"friction": {"elbow": DofFriction(velocity_scale=0.0)}}, "scale must be above"),
+        ({"friction": {"elbow": DofFriction(2.0, static=1.0)}}, "at least coulomb, 2; got 1"),
+        ({"friction": {"elbow": DofFriction(1.0, static=2.0, velocity_scale=0.2)}}, "to be felt"),
     ],
 )  # fmt: skip
 def test_numbers_that_cannot_be_are_refused_by_name(dynamics, words, tmp_path):
@@ -615,9 +618,9 @@ def test_the_damping_of_a_servo_stays_beside_that_of_the_joint(tmp_path):
     source = Robot.load(path, override=override)
     assert friction_of(source)["j"].viscous == 2.5
     reference = {"use": str(path), **override}
-    given = NOTHING._replace(friction={"j": JointFriction(viscous=3.0)})
+    given = NOTHING._replace(friction={"j": DofFriction(viscous=3.0)})
     came = written(source, reference, given, tmp_path)
     assert friction_of(came)["j"].viscous == 3.0
-    less = NOTHING._replace(friction={"j": JointFriction(viscous=1.5)})
+    less = NOTHING._replace(friction={"j": DofFriction(viscous=1.5)})
     with pytest.raises(InputError, match="viscous must be at least 2, which the servo"):
         write_identified(source, reference, less, tmp_path / "less")

@@ -8,6 +8,7 @@ from ukctrl import Robot
 from ukctrl_identification import identify as lib
 from ukctrl_identification.identify import identify
 from ukctrl_identification.least_squares import instrumental_fit, samples_per_independent
+from ukctrl_identification.motion_equations import MotionEquations
 
 FRICTION = (1.5, 0.8, 0.2, 0.02)
 """Coulomb, viscous, offset, velocity scale of every joint."""
@@ -37,14 +38,15 @@ def fitted(arm, effort, method="weighted", q=None, asked=False, friction=FRICTIO
         log = log._replace(position=dict(zip(truth.coordinates, q.T, strict=True)))
     log = log._replace(velocity={}, acceleration={})
 
-    def equations(some):
-        return lib._equations(robot, lib.logged_motions(robot, some, 10.0)[0])
-
+    stretches = lib.logged_motions(robot, log, 10.0)[0]
+    equations = MotionEquations.of(robot, stretches)
     scales = np.full(robot.nv, friction[3])
-    samples, fit = lib._fit_of(robot, equations(log), "coulomb", False, method, scales)
-    if method == "instrumental":
-        fit = instrumental_fit(samples, equations(lib._as_asked(log)), fit)
+    samples = equations.samples(equations.free_motions(stretches), "coulomb", scales=scales)
     regression, base = samples.regression, samples.base
+    fit = lib._fitted(samples, base.values(regression.model_values()), method)
+    if method == "instrumental":
+        asked = lib.logged_motions(robot, lib._as_asked(log), 10.0)[0]
+        fit = instrumental_fit(samples, equations.free_motions(asked), fit)
     whole = regression.model_values()
     whole[: regression.inertial] = truth.structure.tree.inertias[1:].ravel()
     known = dict(zip(("coulomb", "viscous", "offset"), friction, strict=False))

@@ -22,7 +22,7 @@ from ukctrl.simulation.result.atomic_files import toml_text
 from ukctrl.studies.comparison.comparison_figures import mismatch_figure
 from ukctrl.studies.comparison.comparison_tables import robustness_table
 from ukctrl.studies.tuning import Plants
-from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
+from ukctrl_identification.identified_dynamics import DofFriction, IdentifiedDynamics
 from ukctrl_identification.identified_files import write_identified
 from ukctrl_identification.identified_json import FILE, read_identified, write_identified_json
 from ukctrl_identification.identified_spread import (
@@ -45,7 +45,10 @@ def two_bodies(rng):
     return IdentifiedDynamics(
         {"shoulder": random_body(rng), "elbow": random_body(rng)},
         {"shoulder": 0.5},
-        {"elbow": JointFriction(0.6, 0.4, -0.1, static=0.9), "shoulder": JointFriction(0.5, 0.3)},
+        {
+            "elbow": DofFriction(0.6, 0.4, -0.1, static=0.9),
+            "shoulder": DofFriction(0.5, 0.3),
+        },
     )
 
 
@@ -233,7 +236,7 @@ def test_a_fit_is_read_as_it_was_written(fit):
 
 def test_units_along_slides_are_those_of_forces(tmp_path, rng):
     source = Robot.load("cart_pole")
-    mean = IdentifiedDynamics({}, {}, {source.dofs[0]: JointFriction(1.0)})
+    mean = IdentifiedDynamics({}, {}, {source.dofs[0]: DofFriction(1.0)})
     write_identified_json(tmp_path / FILE, source, mean, np.eye(3))
     units = [entry["unit"] for entry in json.loads((tmp_path / FILE).read_text())["parameters"]]
     assert units == ["N", "N s/m", "N"]

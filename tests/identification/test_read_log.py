@@ -462,6 +462,15 @@ def test_currents_become_efforts_by_the_motor_constant_at_the_joint(robot, tmp_p
     np.testing.assert_allclose(log.effort["elbow"], -6e-3 * columns["i2 [mA]"], rtol=1e-14)
 
 
+def test_a_current_without_a_motor_constant_stays_one(robot, tmp_path):
+    columns = table(robot, NUMBERED[0], None, ("i1 [mA]", "i2 [mA]"))
+    pairs = "current=i{n} [mA]", "motor_constant.shoulder=12.0", "sign.elbow=-1"
+    log = read_columns(robot, tmp_path, columns, *pairs)
+    assert (set(log.effort), set(log.current)) == ({"shoulder"}, {"elbow"})
+    np.testing.assert_allclose(log.effort["shoulder"], 12e-3 * columns["i1 [mA]"], rtol=1e-14)
+    np.testing.assert_allclose(log.current["elbow"], -1e-3 * columns["i2 [mA]"], rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("unit", "size"), [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("10*ms", 1e-2)]
 )
@@ -565,7 +574,6 @@ def test_a_table_beside_the_robot_is_found(tmp_path):
         ("time_unit=fortnight", "no constant or unit named 'fortnight'"),
         ("unwrap=often", "or true or false."),
         ("joints=elbow", "joints: must be a list of at least 1; got 'elbow'."),
-        ("current=i{n}", "current needs motor_constant"),
         ("start=inf", "start: must be a finite number"),
     ],
 )

@@ -128,9 +128,9 @@ def test_a_sample_of_which_a_number_is_missing_is_left_out():
     robot = Robot.load("two_link")
     regression = Regression(robot, np.full(2, SCALE))
     whole = random_equations(robot, rng, 50)
-    effort = whole.motion.effort.copy()
-    effort[7, 0] = np.nan
-    torn = whole._replace(motion=whole.motion._replace(effort=effort))
+    right = whole.right.copy()
+    right[7, 0] = np.nan
+    torn = whole._replace(right=right)
     rest = [whole.part(slice(None, 7)), whole.part(slice(8, None))]
     first, second = regression.triangles([torn])
     assert (first.samples, second.samples) == (49, 50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from ukctrl_identification.identified_dynamics import IdentifiedDynamics, JointFriction
+from ukctrl_identification.identified_dynamics import DofFriction, IdentifiedDynamics
 from ukctrl_identification.robot_dynamics import bodies_of
 
 
@@ -31,7 +31,7 @@ def random_dynamics(robot, rng):
             {"static": 1.5 * coulomb, "stribeck_velocity": 0.3, "asymmetry": -0.2},
             {"velocity_scale": 0.02},
         )[number % 3]
-        friction[name] = JointFriction(coulomb, viscous, **shape)
+        friction[name] = DofFriction(coulomb, viscous, **shape)
     armature = {name: float(rng.uniform(0.1, 1.0)) for name in single}
     return IdentifiedDynamics(bodies, armature, friction)
 

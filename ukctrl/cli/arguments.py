@@ -53,30 +53,15 @@ def load_scenario(
     read_toml(catalog.find("scenarios", name))
     if controller is not None and not controller.strip():
         raise InputError("--controller must be the name of a card; got nothing.")
+    from ukctrl.core.files.table_paths import parse_settings
+
     pairs: dict[str, object] = {}
     if controller is not None:
         pairs["controller"] = {"use": resolve_card(controller, name)}
-    pairs |= parse_settings(changes)
+    pairs |= parse_settings("--set", changes or [])
     from ukctrl.simulation.scenario import Scenario
 
     return Scenario.load(name, pairs, trust=trust)
-
-
-def parse_settings(changes: list[str] | None) -> dict[str, object]:
-    """Return the values that ``--set`` options give, by their keys.
-
-    Raises:
-        InputError: One of them is not KEY=VALUE.
-    """
-    from ukctrl.core.files.table_paths import parse_value
-
-    pairs: dict[str, object] = {}
-    for change in changes or []:
-        key, equals, text = change.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"--set must be KEY=VALUE; got '{change}'.")
-        pairs[key.strip()] = parse_value(text.strip())
-    return pairs
 
 
 ALL_GAINS = "gains"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import is_robot, load_scenario, make_folder, parse_settings, prefix_errors
+from ukctrl.cli.arguments import is_robot, load_scenario, make_folder, prefix_errors
 from ukctrl.cli.completion import candidates
 from ukctrl.cli.options import OUTPUT, ControllerOption, Format, Json, Quiet, Set, Trust, Width
 from ukctrl.cli.terminal.check_text import check_lines, robot_lines
@@ -126,9 +126,10 @@ def check_part(
     path = Path(name).resolve()
     if not path.is_file():
         raise InputError(f"no file '{name}'.")
-    settings = parse_settings(changes)
     from ukctrl.analysis.conformance.examine_file import examine_file
+    from ukctrl.core.files.table_paths import parse_settings
 
+    settings = parse_settings("--set", changes or [])
     conformance = examine_file(path, settings, Scenario.load(on or "scara-helix"), trust=trust)
     data = [result.to_dict() for result in conformance]
     print_result(False, as_json, lambda: data, lambda: conformance_lines(conformance))

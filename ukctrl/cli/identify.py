@@ -55,12 +55,28 @@ MethodOption = Annotated[
                  "instrumental.", rich_help_panel="The fit"),
 ]  # fmt: skip
 
-
+Known = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--known",
+        metavar="LINK",
+        help="A link whose body is as the model has it, such as a payload that was weighed.",
+        rich_help_panel="The fit",
+    ),
+]
 Design = Annotated[
     bool,
     typer.Option(
         "--design",
         help="Without logs: find the motion that tells most, and write it for the robot to make.",
+    ),
+]
+DesignSetting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--motion",
+        metavar="KEY=VALUE",
+        help="What --design shall find, such as duration=20 or range.joint1=0.5; repeatable.",
     ),
 ]
 
@@ -76,7 +92,9 @@ def identify(
     friction: FrictionOption = "coulomb",
     armature: ArmatureOption = False,
     method: MethodOption = "weighted",
+    known: Known = None,
     design: Design = False,
+    motion: DesignSetting = None,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -91,12 +109,19 @@ def identify(
         if logs:
             raise InputError("--design finds a motion before there are logs; leave them out.")
         with output_folder(out, f"{Path(robot).stem}-motion") as folder:
-            command.design_motion(robot, folder, trust=trust, quiet=quiet, as_json=as_json)
+            command.design_motion(
+                robot, motion or [], folder, trust=trust, quiet=quiet, as_json=as_json
+            )
+    if motion:
+        raise InputError("--motion says what --design shall find; add --design.")
     if not logs:
         raise InputError("identify needs at least one log of the robot's motion.")
     if cutoff is not None and not cutoff > 0.0:
         raise InputError(f"--cutoff must be a positive frequency; got {cutoff:g}.")
-    options = {"cutoff": cutoff, "friction": friction, "armature": armature, "method": method}
+    options = {
+        "cutoff": cutoff, "friction": friction, "armature": armature, "method": method,
+        "known": known or [],
+    }  # fmt: skip
     with output_folder(out, f"{Path(robot).stem}-identified") as folder:
         command.identify(
             robot, (logs, validate or []), (columns or [], log_file), options, folder,

@@ -116,6 +116,29 @@ def parse_value(text: str) -> object:
         return text
 
 
+def parse_settings(option: str, pairs: Iterable[str]) -> dict[str, object]:
+    """Return the values that KEY=VALUE pairs of a command's option give, by their keys.
+
+    Raises:
+        InputError: One of them is not KEY=VALUE.
+    """
+    settings: dict[str, object] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"{option} must be KEY=VALUE; got '{pair}'.")
+        settings[key.strip()] = parse_value(text.strip())
+    return settings
+
+
+def table_of_settings(option: str, pairs: Iterable[str]) -> Table:
+    """Return the same as a table, keys being dotted paths."""
+    table: Table = {}
+    for key, value in parse_settings(option, pairs).items():
+        table = set_path(table, key, value)
+    return table
+
+
 def parse_number(text: str) -> float | None:
     """Return the number that a text is; None where it is none."""
     value = parse_value(text)
