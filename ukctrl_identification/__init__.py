@@ -17,8 +17,9 @@ In order:
    ``drawn_robot`` (what a fit does not know).
 3. From one to the other: ``measured_motion``, ``passive_motion``, ``logged_motions``,
    ``regressor_kernels``, ``regression`` (the equation that is linear in parameters),
-   ``base_parameters``, ``least_squares``, ``friction_scales``, ``consistent_parameters`` (bodies
-   that exist), ``validation`` and ``identify``.
+   ``base_parameters``, ``least_squares``, ``friction_scales``, ``motion_equations`` (what all
+   stretches of logs have in common), ``consistent_parameters`` (bodies that exist), ``validation``
+   and ``identify``.
 4. What motion would tell more: ``exciting_options``, ``fourier_series``, ``exciting_refusals``,
    ``independent_joints``, ``effort_information``, ``motion_limits``, ``sequential_programming``,
    ``excitation_search``, ``design_options``, ``design_problem`` and ``exciting_motion``;

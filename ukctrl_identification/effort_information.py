@@ -11,7 +11,7 @@ Where passive constraints leave $v = N \dot y$, rows are $N^\top Y$ and $\Sigma 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, final
+from typing import Literal, NamedTuple, cast, final
 
 import numpy as np
 import scipy.linalg
@@ -53,9 +53,8 @@ def free_states(robot: Robot, states: States, noise: Vector) -> FreeMotion:
     """
     rows = tuple(range(robot.nv))
     motion = Motion(states.time, states.q, states.v, states.a, np.zeros(states.v.shape))
-    structure = robot.structure
-    assert isinstance(structure, RigidStructure)
-    force = known_force(robot, motion) - structure.tree.armature * states.a
+    armature = cast("RigidStructure", robot.structure).tree.armature
+    force = known_force(robot, motion) - armature * states.a
     if states.tangent is None:
         return FreeMotion(motion, rows, None, force)
     basis = whitened(states.tangent, noise)

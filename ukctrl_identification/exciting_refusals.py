@@ -10,12 +10,11 @@ from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot
-from ukctrl.robot.rigid.rigid_structure import RigidStructure
 
 
 def refuse_unfit(robot: Robot) -> None:
     """Refuse robots whose motion is not that of joints of bodies."""
-    if not isinstance(robot.structure, RigidStructure):
+    if not robot.structure.has_bodies:
         raise InputError(
             f"robot '{robot.name}' is made of formulas; exciting motions are of the bodies of a "
             "model file (URDF or MJCF) or a linkage."

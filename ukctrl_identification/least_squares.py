@@ -194,7 +194,7 @@ def robust_fit(samples: EquationSamples, start: Fit) -> Fit:
             right, step = one.right.copy(), cut[first : first + n]
             if one.basis is not None:  # what changes each equation by its cut
                 across = one.basis[:, one.rows].swapaxes(1, 2)
-                step = np.linalg.solve(across, step[..., None])[..., 0]
+                step = np.asarray(np.linalg.solve(across, step[..., None])[..., 0], np.float64)
             right[:, one.rows] += step
             changed.append(one._replace(right=right))
             first += n

@@ -72,10 +72,8 @@ def whitened(basis: NDArray[np.float64], noise: Vector) -> NDArray[np.float64]:
 
     Args:
         basis: ``N``, shape ``(n, nv, k)``.
-        noise: Deviation of each velocity's effort, shape ``(nv,)``; zero where none acts.
-
-    Raises:
-        LinAlgError: Some equation has no noise.
+        noise: Deviation of each velocity's effort, shape ``(nv,)``; zero where none acts. Where an
+            equation has none, NumPy raises.
     """
     L = np.linalg.cholesky(np.einsum("nik,i,nij->nkj", basis, noise**2, basis))
     return np.asarray(np.linalg.solve(L, basis.swapaxes(1, 2)).swapaxes(1, 2))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, final
+from typing import NamedTuple, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,15 +114,14 @@ class Regression:
         currents: Sequence[str] = (),
         known: Sequence[str] = (),
     ) -> None:
-        structure = robot.structure
-        if not isinstance(structure, RigidStructure):
+        if not robot.structure.has_bodies:
             raise InputError(
                 f"robot '{robot.name}' is made of formulas; what is identified are the bodies of a "
                 "model file (URDF or MJCF)."
             )
         self.robot, self.velocity_scale = robot, velocity_scale
         self.stribeck_velocity = stribeck_velocity
-        self._tree = structure.tree
+        self._tree = cast("RigidStructure", robot.structure).tree
         self._bodies = len(self._tree.joints) - 1
         self._buffers = row_buffers(self._tree, robot.gravity)
         self._layouts = dict[bytes, _Layout]()

@@ -17,7 +17,7 @@ from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 from ukctrl.mechanics.integrate.interval_kernels import STEP_RTOL
 from ukctrl.mechanics.integrate.ode_system import System
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.effects.effect import ClockEffect, DelayLength, InputEffect, kind_of
+from ukctrl.simulation.effects.effect import ClockEffect, InputEffect, kind_of
 from ukctrl.simulation.export.exported_step import ExportedStep, Port
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -117,7 +117,7 @@ def plant_step(scenario: Scenario) -> ExportedStep:
         )
     _, at_ticks = effects.tick_drives(plant.snapshot.clock, loop.held_input, np.zeros(robot.nu))
     if at_ticks or effects.delay > 0.0:
-        of_inputs = InputEffect, ClockEffect, DelayLength
+        of_inputs = InputEffect, ClockEffect
         kinds = tuple(kind_of(one) for one in scenario.effect if isinstance(one, of_inputs))
         raise InputError(
             f"an effect on the inputs acts at the ticks ({quoted(kinds)}); that is part of the "
