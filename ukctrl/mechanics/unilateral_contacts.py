@@ -256,6 +256,33 @@ def write_active_rows(blocks: Indices, felt: Matrix, holds: Vector) -> None:
             holds[i] = 0.0
 
 
+@compiled
+def flag_shared_loads(
+    contacts: ContactTables,
+    blocks: Indices,
+    internal: Vector,
+    ranks: Indices,
+    holds: Vector,
+    min_margin: Vector,
+) -> None:
+    """Write zero as the least margin where points that stand may share their load otherwise.
+
+    They may where at least two stand and passive rows depend on each other; ``ranks`` begins with
+    the rank of the rows.
+    """
+    write_active_rows(blocks, contacts.kinematics, holds)
+    standing, held, shares = 0, 0, False
+    for c in range(len(blocks)):
+        mode, is_point = contacts.kinematics[c, ACTIVE_MODE], blocks[c, 1] == blocks[c, 0] + 1
+        stands = mode == STICKING or (mode == SLIDING and contacts.mu[c] == 0.0)
+        standing += 1 if is_point and stands else 0
+    for i in range(len(holds)):
+        held += 1 if holds[i] > 0.0 else 0
+        shares = shares or internal[i] != 0.0
+    if shares or (standing > 1 and ranks[0] < held):
+        min_margin[0] = min(min_margin[0], 0.0)
+
+
 @final
 class UnilateralContacts:
     """The contacts of a robot that only push, as arrays that kernels read.
@@ -388,6 +415,17 @@ class UnilateralContacts:
     def active_rows_step(self, holds: Vector) -> KernelStep:
         """Return what writes which passive rows hold, 1 or 0, shape ``(m,)``."""
         return BoundKernel(write_active_rows, self._blocks, self.kinematics, holds)
+
+    def sharing_step(self, ranks: Indices, margin: Vector) -> KernelStep:
+        """Return what writes zero into a margin where loads may be shared otherwise.
+
+        Args:
+            ranks: Begins with the rank of the passive rows.
+            margin: Shape ``(1,)``.
+        """
+        holds = np.zeros(len(self.reaction))
+        inputs = self.tables, self._blocks, self.internal_forces, ranks
+        return BoundKernel(flag_shared_loads, *inputs, holds, margin)
 
     def margin_step(self) -> KernelStep:
         """Return what writes `margins`, after `reaction`."""

@@ -54,7 +54,7 @@ TOTAL_STEPS, SHORT_RUN = range(2)
 """Places in `StepHistory.counts`."""
 INTERVALS_DONE, STATUS, OUTPUTS_DONE = range(3)
 """Places in `LoopState.progress`: intervals behind, how it ended, outputs behind in this one."""
-PAUSED, STALLED, GUARD_CROSSED = 1, 2, 3
+PAUSED, STALLED, GUARD_CROSSED, UNSETTLED = 1, 2, 3, 4
 NO_PAUSE = -1
 """So many steps until a pause."""
 FIRST_STEP = 1e-6
@@ -75,8 +75,10 @@ class EventTables(NamedTuple):
     sample: Indices
     guard: Indices
     """After a step that the error allows; nothing happens in a table of no steps."""
+    settle: Indices
+    """At the start of an interval, likewise: whether the modes there last."""
     margin: Vector
-    """What the guard writes: not positive where the step went too far, shape ``(1,)``."""
+    """What both write: positive while modes last, shape ``(1,)``."""
 
 
 class LoopState(NamedTuple):
@@ -133,7 +135,9 @@ def run_intervals(
 ) -> int:
     """Run the intervals that are not behind.
 
-    Returns 0, or what `ukctrl.core.program.run` does where it fails, or `FAULT`.
+    Returns 0; `UNSETTLED` where modes do not last at the start of one, which has ticked; what
+    `continue_interval` does, within one; what `ukctrl.core.program.run` does where it fails; or
+    `FAULT`.
     """
     times, events, outputs = intervals
     while loop_state.progress[INTERVALS_DONE] < len(times):
@@ -151,6 +155,13 @@ def run_intervals(
             if code < 0:
                 loop_state.progress[STATUS] = ARRIVAL_FAILED
                 return code
+        if len(tables.settle) > 1:
+            code = run(tables.settle)
+            if code < 0:
+                loop_state.progress[STATUS] = GUARD_FAILED
+                return code
+            if not tables.margin[0] > 0.0:
+                return UNSETTLED
         first, end = events[i, FIRST_OUTPUT], events[i, END_OUTPUT]
         if first < end and outputs[first] == t:
             code = take_sample(port, tables, t, loop_state)
@@ -162,7 +173,7 @@ def run_intervals(
             code = integrate_adaptive(port, tables, stepping.adaptive, stop, inside, loop_state)
         else:
             code = integrate_fixed(port, tables, stepping.fixed, stop, inside, loop_state)
-        if code < 0:
+        if code != 0:
             return code
         loop_state.progress[INTERVALS_DONE] += 1
     return 0

@@ -80,12 +80,16 @@ class Segment(NamedTuple):
         """How often the plant changes at the start of the first, as of no other."""
         return int(self.events[0, PLANT_CHANGES])
 
+    def interval(self, k: int) -> Interval:
+        """Return one of the spans."""
+        (start, stop), at, outputs = self.times[k].tolist(), self.events[k].tolist(), array("d")
+        outputs.frombytes(self.outputs[at[FIRST_OUTPUT] : at[END_OUTPUT]].view(np.uint8).data)
+        return Interval(start, stop, outputs, at[TICKS] > 0, at[ARRIVALS], at[PLANT_CHANGES])
+
     def intervals(self) -> Iterator[Interval]:
         """Yield the spans."""
-        for (start, stop), at in zip(self.times.tolist(), self.events.tolist(), strict=True):
-            outputs = array("d")
-            outputs.frombytes(self.outputs[at[FIRST_OUTPUT] : at[END_OUTPUT]].view(np.uint8).data)
-            yield Interval(start, stop, outputs, at[TICKS] > 0, at[ARRIVALS], at[PLANT_CHANGES])
+        for k in range(len(self.times)):
+            yield self.interval(k)
 
 
 @final

@@ -57,7 +57,9 @@ class PlantTables(NamedTuple):
     arrival: KernelSequence
     """Where a delayed input arrives."""
     guard: KernelSequence
-    """After every step under continuous control, what writes the margin."""
+    """After every step within which modes may end, what writes the margin."""
+    settle: KernelSequence
+    """After a tick, likewise: whether contacts may go on as they are."""
     margin: Vector
     """Least margin of the modes of law and contacts, shape ``(1,)``; positive while all last."""
     correction: KernelSequence
@@ -69,7 +71,7 @@ class PlantTables(NamedTuple):
     def events(self) -> EventTables:
         """What machine code takes of it."""
         around = self.tick.lines, self.arrival.lines, self.sample.lines
-        return EventTables(*around, self.guard.lines, self.margin)
+        return EventTables(*around, self.guard.lines, self.settle.lines, self.margin)
 
 
 @compiled
@@ -173,8 +175,10 @@ def tick_sequence(
     return KernelSequence((*steps, *drives, last))
 
 
-def guard_sequence(loop: Loop) -> tuple[KernelSequence, Vector]:
+def guard_sequences(loop: Loop) -> tuple[KernelSequence, KernelSequence, Vector]:
     """Return what writes the margin of the modes at the state in the port of the loop, and where.
+
+    First after a step, then after a tick, where contacts also may share their load otherwise.
 
     The margin is the smaller one of the law's guard and of the contacts; it is positive while all
     modes last. Of a sampled law the ticks alone see to the guard.
@@ -189,10 +193,14 @@ def guard_sequence(loop: Loop) -> tuple[KernelSequence, Vector]:
         steps += _law_guard(loop, law)
     # no mode can end: the margin stays at one, and no step is looked at
     if not steps:
-        return KernelSequence(()), margin
+        return KernelSequence(()), KernelSequence(()), margin
     # one number, since the root finder follows one function
     contact_margin = law if contacts is None else contacts.smallest_margin
-    return KernelSequence((*steps, BoundKernel(copy_minimum, law, contact_margin, margin))), margin
+    steps.append(BoundKernel(copy_minimum, law, contact_margin, margin))
+    settle = list[KernelStep]()
+    if contacts is not None and loop.sampled:
+        settle = [*steps, contacts.sharing_step(plant.ranks, margin)]
+    return KernelSequence(steps), KernelSequence(settle), margin
 
 
 def _law_guard(loop: Loop, margin: Vector) -> Iterator[KernelStep]:

@@ -22,7 +22,7 @@ from ukctrl.simulation.record.recorder import DriftExceeded, Recorder
 from ukctrl.simulation.record.sample_kernels import perturb_velocity
 from ukctrl.simulation.result.run_record import STOPPED, Status
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.step.plant_tables import guard_sequence
+from ukctrl.simulation.step.plant_tables import guard_sequences
 from ukctrl.simulation.step.reset import restart
 from ukctrl.simulation.step.stepper import Progress, Stepper
 
@@ -193,12 +193,12 @@ class SimulationRun:
             *tick.python_owners,
             *integrator.correction_steps.python_owners,
         }
-        method = stepper.step_method()
-        guard = tables.guard if tables else guard_sequence(loop)[0]
+        method = integrator.step_method
+        guard = tables.guard if tables else guard_sequences(loop)[0]
         # fixed steps have no dense output: the moment of a switch is searched by steps of Python
         by_python = guard.python_owners or method is None or not method.is_adaptive
-        if stepper.contacts is not None:
-            python.add("what contacts do where they let go")
+        if stepper.contacts is not None and by_python:
+            python.add("the guard of contacts")
         if loop.law.switches and not loop.sampled and by_python:
             python.add(f"the guard of {type(loop.law).__name__.lstrip('_')}")
         if method is None:

@@ -18,16 +18,16 @@ from ukctrl.mechanics.integrate.interval_kernels import (
     DIVERGED,
     GUARD_CROSSED,
     GUARD_FAILED,
+    INTERVALS_DONE,
     OUTPUTS_DONE,
     PAUSED,
     RATES_FAILED,
     SAMPLE_FAILED,
-    STALLED,
     STATUS,
     STEP_UNDERFLOW,
     TICK_FAILED,
+    UNSETTLED,
     LoopState,
-    StepMethod,
     begin_interval,
     continue_interval,
     run_intervals,
@@ -50,7 +50,7 @@ from ukctrl.simulation.step.plant_tables import (
     MeasuredState,
     PlantTables,
     TickState,
-    guard_sequence,
+    guard_sequences,
     sample_sequence,
     tick_sequence,
 )
@@ -122,11 +122,11 @@ class Stepper:
             # two changes within a rounding are two plants further
             for _ in range(segment.plant_changes):
                 state = loop.plants.advance(float(segment.times[0, 0]), state)
-            tables, system = self._plant_tables(), loop.plants.integrator.system
+            tables = self._plant_tables()
             # Three routes: whole segments in machine code, single intervals in machine code, and
             # steps by Python, slowest by far.
             if self._runs_segments(tables):
-                state = run_segment(segment, system, tables, state)
+                state = self._run_segment(segment, tables, state)
                 self._report_progress(float(segment.times[-1, 1]))
                 continue
             for interval in segment.intervals():
@@ -156,9 +156,9 @@ class Stepper:
                 sample_sequence(loop, self._recorder, self.ticks, signals=self.records_signals),
                 self.tick_table(),
                 self.arrival,
-                *guard_sequence(loop),
+                *guard_sequences(loop),
                 loop.plants.integrator.correction_steps,
-                self.step_method(),
+                loop.plants.integrator.step_method,
             )
             self.initial_arrays.add(*tables)
         return self.tables[plant]
@@ -169,14 +169,6 @@ class Stepper:
             return KernelSequence(())
         return tick_sequence(self._loop, self.ticks, self._delay_line, self._switch_at_tick)
 
-    def step_method(self) -> StepMethod | None:
-        """Return the method, where all of a step is compiled."""
-        method = self._loop.plants.integrator.step_method
-        if self._loop.sampled and method is not None and len(method.adaptive.history.steps):
-            # between ticks no kernel looks out for singular positions: Python takes those steps
-            return None
-        return method
-
     @property
     def _has_modes(self) -> bool:
         """Whether something ends within an interval: a mode of the law, or of contacts."""
@@ -185,15 +177,16 @@ class Stepper:
 
     def _runs_segments(self, tables: PlantTables) -> bool:
         """Return whether machine code runs interval after interval."""
-        # an event within an interval ends it, and the next begins elsewhere
-        if tables.method is None or self._has_modes:
+        if tables.method is None:
             return False
+        # fixed steps have no dense output in which to find where a mode ends
+        if self._has_modes:
+            return self._loop.sampled and tables.method.is_adaptive
         return self._loop.sampled or not tables.method.is_adaptive
 
     def _steps_compiled(self, tables: PlantTables) -> bool:
         """Return whether machine code takes the steps of an interval that runs alone."""
-        # of a sampled loop such intervals are those without a method or with contacts
-        if tables.method is None or (self._loop.sampled and self.contacts is None):
+        if tables.method is None or self._loop.sampled:
             return False
         # fixed steps have no dense output in which to find where a mode ends
         return tables.method.is_adaptive or not self._has_modes
@@ -210,27 +203,69 @@ class Stepper:
             tables.arrival()
         return self._settle_contacts(interval.start, plant)
 
+    def _run_segment(
+        self, segment: Segment, tables: PlantTables, state: IntegratorState
+    ) -> IntegratorState:
+        """Run intervals with what happens at their starts; return the state after them.
+
+        Raises:
+            IntegrationFailed: The motion cannot be continued.
+            Exception: What a step of the tables met.
+        """
+        assert tables.method is not None
+        system = self._loop.plants.integrator.system
+        loop_state = _progress_arrays(float(segment.times[0, BEGIN]), state)
+        while True:
+            args = system.arrays, tables.events, tables.method, segment, loop_state
+            code = run_intervals(*args)
+            state = _state_or_fault(code, loop_state, system, tables, state)
+            if code == 0:
+                return state
+            done = int(loop_state.progress[INTERVALS_DONE])
+            interval = segment.interval(done)
+            if code == UNSETTLED:
+                state = self._settle_contacts(interval.start, state)
+                state = self._step_compiled(interval, tables, state)
+            else:
+                # the sample at the start has been taken
+                outputs = interval.outputs
+                inside = outputs[1:] if outputs and outputs[0] == interval.start else outputs
+                inner = interval._replace(outputs=inside)
+                left = left_interval(code, inner, loop_state, system, tables, state)
+                state = self._finish(*left, tables)
+            loop_state.y[:] = np.concatenate(state)
+            loop_state.progress[INTERVALS_DONE] = done + 1
+
     def _step_compiled(
         self, interval: Interval, tables: PlantTables, state: IntegratorState
     ) -> IntegratorState:
         """Run an interval, with the switches in it."""
-        remaining: Interval | None = interval
+        system = self._loop.plants.integrator.system
+        return self._finish(
+            *run_interval(interval, system, tables, state, self._report_progress), tables
+        )
+
+    def _finish(
+        self,
+        state: IntegratorState,
+        remaining: Interval | None,
+        switches: bool,
+        tables: PlantTables,
+    ) -> IntegratorState:
+        """Run what is left of an interval that machine code has left; see `run_interval`."""
         system = self._loop.plants.integrator.system
         while remaining is not None:
-            state, remaining, switches = run_interval(
-                remaining, system, tables, state, self._report_progress
-            )
-            if switches and remaining is not None:
-                state = self._apply_switches(remaining.start, state)
-                if remaining.start < remaining.stop:
-                    continue
+            if not switches:
+                # stalled near what may be a singular position: Python's steps may pass it
+                return self._step_in_python(remaining, state)
+            state = self._apply_switches(remaining.start, state)
+            if not remaining.start < remaining.stop:
                 # a switch at the very end leaves nothing to integrate, but samples to take
                 for t in remaining.outputs:
                     self._record(t, state)
-                remaining = None
-            elif remaining is not None:
-                # stalled near what may be a singular position: Python's steps may pass it
-                return self._step_in_python(remaining, state)
+                return state
+            args = system, tables, state, self._report_progress
+            state, remaining, switches = run_interval(remaining, *args)
         return state
 
     def _step_in_python(self, interval: Interval, state: IntegratorState) -> IntegratorState:
@@ -334,21 +369,6 @@ def _targets(outputs: Times, interval: Interval) -> Times:
     return array("d", [*outputs, interval.stop])
 
 
-def run_segment(
-    segment: Segment, system: OdeSystem, tables: PlantTables, state: IntegratorState
-) -> IntegratorState:
-    """Run intervals with what happens at their starts; return the state after them.
-
-    Raises:
-        IntegrationFailed: The motion cannot be continued.
-        Exception: What a step of the tables met.
-    """
-    assert tables.method is not None
-    loop_state = _progress_arrays(float(segment.times[0, BEGIN]), state)
-    code = run_intervals(system.arrays, tables.events, tables.method, segment, loop_state)
-    return _state_or_fault(code, loop_state, system, tables, state)
-
-
 def run_interval(
     interval: Interval,
     system: OdeSystem,
@@ -380,7 +400,7 @@ def run_interval(
     reached = _state_or_fault(code, loop_state, system, tables, state)
     args = system.arrays, tables.events, chosen, stop, outputs, loop_state
     # inside machine code there is no clock: calls take ever more steps, up to a pause
-    code, steps, remaining = code or PAUSED, 1, None
+    code, steps = code or PAUSED, 1
     while code == PAUSED:
         began = time.perf_counter()
         code = continue_interval(*args, steps)
@@ -389,12 +409,36 @@ def run_interval(
         # twice the steps must still end within the interval
         if time.perf_counter() - began < 0.5 * PROGRESS_INTERVAL:
             steps *= 2
+    if code == 0:
+        return reached, None, False
+    inner = interval._replace(outputs=array("d", outputs.tobytes()))
+    return left_interval(code, inner, loop_state, system, tables, reached)
+
+
+def left_interval(
+    code: int,
+    interval: Interval,
+    loop_state: LoopState,
+    system: OdeSystem,
+    tables: PlantTables,
+    state: IntegratorState,
+) -> tuple[IntegratorState, Interval | None, bool]:
+    """Return what `run_interval` does of an interval that machine code has left before its end.
+
+    Args:
+        code: Why.
+        interval: The interval, without an output at its start.
+        loop_state: Where it was left.
+        system: The closed loop.
+        tables: What happens around its steps.
+        state: The state there.
+    """
+    outputs = np.asarray(interval.outputs)
     if code == GUARD_CROSSED:
-        reached = _state_at_event(outputs, loop_state, system, tables)
-    if code in (STALLED, GUARD_CROSSED):
-        tail = array("d", outputs[int(loop_state.progress[OUTPUTS_DONE]) :].tobytes())
-        remaining = interval._replace(start=float(loop_state.t[0]), outputs=tail)
-    return reached, remaining, code == GUARD_CROSSED
+        state = _state_at_event(outputs, loop_state, system, tables)
+    tail = array("d", outputs[int(loop_state.progress[OUTPUTS_DONE]) :].tobytes())
+    left = interval._replace(start=float(loop_state.t[0]), outputs=tail)
+    return state, left, code == GUARD_CROSSED
 
 
 def _state_at_event(
