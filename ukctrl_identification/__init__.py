@@ -16,7 +16,8 @@ In order:
    ``identified_files`` (its files); ``identified_spread``, ``identified_json`` and
    ``drawn_robot`` (what a fit does not know).
 3. From one to the other: ``measured_motion``, ``passive_motion``, ``logged_motions``,
-   ``regressor_kernels``, ``regression`` (the equation that is linear in parameters),
+   ``row_filter``, ``regressor_kernels``, ``regression`` (the equation that is linear in
+   parameters),
    ``base_parameters``, ``least_squares``, ``friction_scales``, ``motion_equations`` (what all
    stretches of logs have in common), ``consistent_parameters`` (bodies that exist), ``validation``
    and ``identify``.

@@ -18,7 +18,7 @@ from ukctrl.core.files import AnyPath
 from ukctrl.mechanics.consistent_state import consistent_state
 from ukctrl.robot import Robot
 from ukctrl.simulation.export.robot_files import copy_robot_files
-from ukctrl.simulation.export.ros_trajectory import JointMotion, trajectory_message
+from ukctrl.simulation.export.ros_trajectory import SampledMotion, trajectory_message
 from ukctrl.simulation.result.atomic_files import (
     output_folder,
     to_plain_data,
@@ -127,7 +127,7 @@ def write_design(
         )
     times = np.linspace(0.0, duration, round(duration / period) + 1)
     states = motion.states(times)
-    table = JointMotion(times, states.q, states.v, states.a, motion.equations.rows(states)[1])
+    table = SampledMotion(times, states.q, states.v, states.a, motion.equations.rows(states)[1])
     files = {
         "scenario.toml": "the motion as a run, with its path as data",
         "motion.csv": f"positions, velocities, accelerations and inputs every {period:g} s",
@@ -145,7 +145,7 @@ def write_design(
     return files
 
 
-def motion_columns(robot: Robot, motion: JointMotion) -> Columns:
+def motion_columns(robot: Robot, motion: SampledMotion) -> Columns:
     """Return a motion as a table: ``time``, ``q.<coordinate>``, ``v.<velocity>``, ``u.<motor>``."""
     names = {"q": robot.coordinates, "v": robot.dofs, "a": robot.dofs, "u": robot.actuators}
     columns = {"time": motion.time}

@@ -160,6 +160,9 @@ def identify(
     all_values = np.array([0.0 * model, *values.values()])
     all_values[:, constants] = consistent.values[constants]
     measured, *left = regression.residuals(held_out, regression.asked, all_values)
+    if known:  # their share is part of what was measured
+        whole = equations._replace(known=()).free_motions(unseen)
+        measured = regression.residuals(whole, regression.asked, all_values[0])
     unseen_by = dict(zip(values, left, strict=True))
     dynamics = identified_dynamics(regression, consistent.values)
     offset = regression.by_velocity("offset", consistent.values)

@@ -53,7 +53,7 @@ class MotionEquations(NamedTuple):
         """Return the equations of stretches.
 
         Raises:
-            InputError: Nothing is known of their size; or stretches have different equations.
+            InputError: Stretches have different equations, or one has no sample.
         """
         motions = list[FreeMotion]()
         for one in stretches:
@@ -76,11 +76,6 @@ class MotionEquations(NamedTuple):
                     f"no effort of '{self.robot.dofs[row]}' is logged to judge its equation by; "
                     "choose another log with --validate."
                 )
-        if self.currents and not any(np.nan_to_num(one.right_side()).any() for one in motions):
-            raise InputError(
-                "currents alone tell no size: twice the masses and twice the motor constants give "
-                "the same log. Name a link whose body is known (known), or one motor_constant."
-            )
         return motions
 
     def _regression(self, scales: Vector, slow: Vector | None = None, **terms: bool) -> Regression:
@@ -96,7 +91,16 @@ class MotionEquations(NamedTuple):
         armature: bool = False,
         scales: Vector | None = None,
     ) -> EquationSamples:
-        """Return the samples of a fit, with the scales of friction that suit unless given."""
+        """Return the samples of a fit, with the scales of friction that suit unless given.
+
+        Raises:
+            InputError: Nothing is known of their size.
+        """
+        if self.currents and not any(np.nan_to_num(one.right_side()).any() for one in motions):
+            raise InputError(
+                "currents alone tell no size: twice the masses and twice the motor constants give "
+                "the same log. Name a link whose body is known (known), or one motor_constant."
+            )
         slow = None
         if scales is None and friction == "none":
             scales = np.full(self.robot.nv, SCALES[1])

@@ -29,15 +29,10 @@ from ukctrl_identification.measured_motion import NO_FILTER, Motion
 from ukctrl_identification.passive_motion import FreeMotion
 from ukctrl_identification.regressor_kernels import inertial_rows, row_buffers
 from ukctrl_identification.robot_dynamics import friction_of
+from ukctrl_identification.row_filter import Block, filtered_rows
 
-BATCH = 1000
-"""Samples whose rows are made at a time; columns a power of two apart would share cache lines."""
-OUTPUTS = 250
-"""Filtered samples that are factored at a time."""
 PANEL = 6
 """Columns that are eliminated at a time."""
-Block = tuple[int, Indices, NDArray[np.float64]]
-"""An equation's velocity, its parameters, shape ``(k,)``, and its rows, shape ``(k + 1, n)``."""
 NOT_HERE = -1
 NOTHING_HERE = -2
 """What `inertial_rows` skips: one parameter, or all of a body."""
@@ -313,35 +308,11 @@ class Regression:
 
         Samples of which a number is missing are left out.
         """
-        (taps, stride), n = motion.motion.low_pass, len(motion.motion.q)
-        width = len(taps)
-        step, hop = (max(1, size // stride) * stride for size in (BATCH, width))
-        if width == 1:
-            for begin in range(0, n, BATCH):
-                yield self.blocks(motion.part(slice(begin, begin + BATCH)), kept)
-            return
-        outputs = len(range(n)[motion.motion.low_pass.instants(n)])
-        windows = dict[tuple[int, int, int], Matrix]()
-        for first in range(0, outputs, OUTPUTS):
-            last = min(first + OUTPUTS, outputs)
-            start, stop = first * stride, (last - 1) * stride + width
-            sums: list[Block] = []
-            for begin in range(start, stop, step):
-                end = min(begin + step, stop)
-                found = self.blocks(motion.part(slice(begin, end)), kept)
-                if not sums:
-                    sums = [(row, own, np.zeros((len(B), last - first))) for row, own, B in found]
-                for at in range(begin, end, hop):  # outputs whose windows these samples are in
-                    upto = min(at + hop, end)
-                    low = max(first, -((width - 1 - at) // stride))
-                    high = min(last, (upto - 1) // stride + 1)
-                    shape = at - stride * low, upto - at, high - low
-                    if shape not in windows:
-                        windows[shape] = _window(taps, stride, *shape)
-                    some, to = slice(at - begin, upto - begin), slice(low - first, high - first)
-                    for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
-                        total[:, to] += B[:, some] @ windows[shape]
-            yield sums
+
+        def rows(some: slice) -> list[Block]:
+            return self.blocks(motion.part(some), kept)
+
+        return filtered_rows(rows, len(motion.motion.q), motion.motion.low_pass)
 
     def triangles(
         self,
@@ -409,13 +380,6 @@ class Regression:
                     cross[np.ix_(at, np.append(at, b))] += Z[:-1] @ X.T / sigma**2
                     own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
         return cross, own
-
-
-def _window(taps: Vector, stride: int, offset: int, n: int, outputs: int) -> Matrix:
-    """Return weights of ``n`` samples in outputs, the first of which begins ``offset`` before."""
-    at = offset + np.arange(n)[:, None] - stride * np.arange(outputs)
-    inside = (at >= 0) & (at < len(taps))
-    return np.where(inside, taps[np.clip(at, 0, len(taps) - 1)], 0.0)
 
 
 def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:

@@ -29,6 +29,12 @@ def current_log(truth, constants, seed=5, amplitude=0.6, friction=FRICTION, **no
     return log._replace(effort=effort, current=current)
 
 
+def efforts_of(found, truth):
+    """Return the efforts of the last third of the log of `current_log`."""
+    motion = moving(truth, np.random.default_rng(5))
+    return efforts(truth, motion, FRICTION)[-len(found.measured) :]
+
+
 def assert_constants(found, constants):
     """Least squares is exact; bodies that exist stay within the deviations that they have."""
     parameters = [found.regression.parameters[k] for k in found.base.independent]
@@ -57,6 +63,9 @@ def test_the_body_of_one_link_gives_all_motor_constants(name):
     assert_constants(found, constants)
     inertial = found.consistent.values[: found.regression.inertial]
     np.testing.assert_array_equal(inertial[-10:], last)
+    # what was measured is told whole: the log's own efforts, whichever bodies are known
+    effort = efforts_of(found, truth)
+    np.testing.assert_allclose(found.measured, effort, rtol=0.03, atol=1e-3 * np.ptp(effort))
 
 
 def test_one_measured_effort_gives_the_others_motor_constants():

@@ -8,8 +8,9 @@ from tests.identification.simulated_logs import built, random_inertial, random_t
 from ukctrl import Robot
 from ukctrl_identification.measured_motion import LowPass, Motion
 from ukctrl_identification.passive_motion import free_motion
-from ukctrl_identification.regression import BATCH, Regression
+from ukctrl_identification.regression import Regression
 from ukctrl_identification.regressor_kernels import LANES
+from ukctrl_identification.row_filter import BATCH
 
 SCALE = 0.02
 

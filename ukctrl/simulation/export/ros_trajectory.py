@@ -27,7 +27,7 @@ def driven_joints(robot: Robot) -> tuple[JointBlock, ...]:
     )
 
 
-class JointMotion(NamedTuple):
+class SampledMotion(NamedTuple):
     """A motion of a robot at ``n`` instants."""
 
     time: Vector
@@ -56,7 +56,7 @@ def joint_trajectory(result: Result, robot: Robot, stride: int = 1) -> str:
     if not len(result.time):
         require_driven_joint(robot)
         raise InputError("the run must have samples for a joint trajectory; it has none.")
-    motion = JointMotion(result.time, *(result[name] for name in ("q", "v", "a", "u")))
+    motion = SampledMotion(result.time, *(result[name] for name in ("q", "v", "a", "u")))
     return trajectory_message(motion, robot, stride)
 
 
@@ -75,7 +75,7 @@ def require_driven_joint(robot: Robot) -> tuple[JointBlock, ...]:
     return joints
 
 
-def trajectory_message(motion: JointMotion, robot: Robot, stride: int = 1) -> str:
+def trajectory_message(motion: SampledMotion, robot: Robot, stride: int = 1) -> str:
     """Return a motion as a `trajectory_msgs/msg/JointTrajectory` in YAML.
 
     It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
