@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -81,3 +82,35 @@ def test_a_module_shows_what_it_defines_alone_and_needs_nothing_else():
         link(text.replace(call.symbol, "no_such"), [call], 4096)
     with pytest.raises(InputError, match="target must be host or one of aarch64"):
         Target.named("z80")
+
+
+LOOP = """
+target triple = "{triple}"
+define void @powers(ptr %x) {{
+start:
+  br label %next
+next:
+  %i = phi i64 [ 0, %start ], [ %j, %next ]
+  %f = phi double [ 1.0, %start ], [ %g, %next ]
+  %at = getelementptr double, ptr %x, i64 %i
+  %y = load double, ptr %at
+  %g = fmul double %f, %y
+  store double %g, ptr %at
+  %j = add i64 %i, 1
+  %more = icmp ult i64 %j, 60
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}}
+"""
+
+
+def test_loops_of_known_length_become_straight_lines_where_that_is_asked_for():
+    target = Target.named("x86-64")
+    module = llvm.parse_assembly(LOOP.format(triple=target.triple))
+    sizes = {
+        straight: len(object_code(module, target, fast=True, straight=straight))
+        for straight in (True, False)
+    }
+    # sixty times load, multiply, store: at least ten bytes each
+    assert sizes[True] > sizes[False] + 300

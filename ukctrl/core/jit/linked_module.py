@@ -255,15 +255,20 @@ def written_arrays(calls: Iterable[KernelCall], arena_size: int) -> dict[KernelC
 
 
 def object_code(
-    module: Any, target: Target, *, fast: bool = False, finite: Sequence[str] = ()
+    module: Any,
+    target: Target,
+    *,
+    fast: bool = False,
+    straight: bool = True,
+    finite: Sequence[str] = (),
 ) -> bytes:
     """Return position-independent object code of a module, optimised as a whole.
 
     Args:
         module: What `link` returned.
         target: The processor.
-        fast: Whether arithmetic may be reordered and fused, so that bits may differ, and loops of
-            known length become straight lines.
+        fast: Whether arithmetic may be reordered and fused, so that bits may differ.
+        straight: Of ``fast`` code, whether loops of known length become straight lines.
         finite: Of ``fast`` code, the functions all of whose numbers are finite, by their symbols.
     """
     text = str(module)
@@ -275,10 +280,12 @@ def object_code(
         )
     if not fast:
         return optimised_code(text, target)
+    text = _fast_text(text, finite)
+    if not straight:
+        return optimised_code(text, target)
     # how far loops unroll is an option of a process: Numba's code must not change with it
     command = [sys.executable, "-P", optimised.__file__, *target]
-    given = _fast_text(text, finite).encode()
-    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"LLVM does not take the module: {done.stderr.decode()[-500:]}")
     return done.stdout

@@ -35,6 +35,9 @@ LINKERS = ("cc", "gcc", "clang", "ld")
 """What makes a shared library of object code, the first that there is."""
 FINITE_KERNELS = ("tree_kernels",)
 """Kernels whose numbers are finite at every state that a step takes, squares of speeds included."""
+STRAIGHT_SIZE = 10
+"""Robots with more coordinates keep their loops in ``fast`` code: as straight lines they are longer
+than a processor's cache, and a humanoid's tick took 2.5 times as long."""
 RUNS_HERE = ("host", "x86-64", "x86-64-v3")
 
 
@@ -96,7 +99,11 @@ class CLibrary:
     def code_for(self, target: str) -> bytes:
         """Return its object code for a processor, as `Target.named` knows them."""
         processor = Target.named(target)
-        return object_code(self._linked, processor, fast=self._fast, finite=FINITE_KERNELS)
+        ports = (*self.step.inputs, *self.step.outputs)
+        straight = max(len(port.array) for port in ports) <= STRAIGHT_SIZE
+        return object_code(
+            self._linked, processor, fast=self._fast, straight=straight, finite=FINITE_KERNELS
+        )
 
     def write(self, folder: Path, rows: Matrix) -> dict[str, str]:
         """Write all files; return what each is, by its name.
