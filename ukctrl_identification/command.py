@@ -74,18 +74,18 @@ def identify(
         settings = command_settings(robot, *columns)
         fitted, unseen = (checked_logs(robot, files, settings) for files in logs)
         with prefix_errors(reference):
-            found = identified(robot, fitted.logs, validate=unseen.logs, **options)
+            result = identified(robot, fitted.logs, validate=unseen.logs, **options)
         stop.block()
         notes = (Verdict("note", "log", text) for text in (*fitted.notes, *unseen.notes))
-        said = [*verdicts(found), *notes]
-        written = write_result(found, said, reference, folder)
+        judgements = [*verdicts(result), *notes]
+        written = write_result(result, judgements, reference, folder)
         print_result(
             quiet,
             as_json,
-            lambda: to_dict(found, said),
-            lambda: lines(found, said, written, folder),
+            lambda: to_dict(result, judgements),
+            lambda: lines(result, judgements, written, folder),
         )
-    raise typer.Exit(int(any(verdict.level == "bad" for verdict in said)))
+    raise typer.Exit(int(any(verdict.level == "bad" for verdict in judgements)))
 
 
 def design_motion(
@@ -133,94 +133,95 @@ def design_motion(
 
 
 def write_result(
-    found: Identification, said: Sequence[Verdict], reference: str, folder: Path
+    result: Identification, judgements: Sequence[Verdict], reference: str, folder: Path
 ) -> dict[str, str]:
     """Write the robot's files, the data and the page; return what each is."""
-    files = write_identified(found.robot, reference, found.dynamics, folder)
+    files = write_identified(result.robot, reference, result.dynamics, folder)
     with output_folder("the identification", folder):
         write_identified_json(
-            folder / FILE, found.robot, found.dynamics, _file_covariance(found),
-            to_dict(found, said),
+            folder / FILE, result.robot, result.dynamics, _file_covariance(result),
+            to_dict(result, judgements),
         )  # fmt: skip
-    text, figures = page(found, said)
+    text, figures = page(result, judgements)
     html_page.write_page("the identification", folder, {"report.html": text}, figures, CAPTIONS)
     return files
 
 
-def _file_covariance(found: Identification) -> Matrix:
+def _file_covariance(result: Identification) -> Matrix:
     """Return the covariance of what the robot's files say, in their order."""
-    robot, own = found.robot, dict[tuple[str, str], int]()
+    robot, own = result.robot, dict[tuple[str, str], int]()
     joints = {block.joint: block for block in robot.blocks}
-    for k, one in enumerate(found.regression.parameters):
-        if k >= found.regression.inertial:
+    for k, one in enumerate(result.regression.parameters):
+        if k >= result.regression.inertial:
             own[one.owner, one.symbol] = k
             continue
         block = joints[k // 10 + 1]
         own[(block.dofs[0], "armature") if block.rotor and one.symbol == "Izz" else
             (block.name, one.symbol)] = k  # fmt: skip
     # of friction's asymmetry nothing was fitted: a sensor's offset would look like it
-    at = [own.get(name, -1) for name in parameter_names(found.dynamics)]
+    at = [own.get(name, -1) for name in parameter_names(result.dynamics)]
     known = np.array(at) >= 0
     covariance: Matrix = np.zeros((len(at), len(at)))
-    covariance[np.ix_(known, known)] = found.consistent.covariance[
+    covariance[np.ix_(known, known)] = result.consistent.covariance[
         np.ix_(*[[k for k in at if k >= 0]] * 2)
     ]
     return covariance
 
 
-def to_dict(found: Identification, said: Sequence[Verdict]) -> dict[str, Any]:
+def to_dict(result: Identification, judgements: Sequence[Verdict]) -> dict[str, Any]:
     """Return what is told beside the robot's parameters, as JSON has it."""
-    model = found.regression.model_values()
+    model = result.regression.model_values()
     base = zip(
-        found.formulas, found.base.independent, found.fit.values, found.fit.deviations,
-        found.base.values(model), strict=True,
+        result.formulas, result.base.independent, result.fit.values, result.fit.deviations,
+        result.base.values(model), strict=True,
     )  # fmt: skip
     offsets = {
         one.owner: float(value)
-        for one, value in zip(found.regression.parameters, found.consistent.values, strict=True)
+        for one, value in zip(result.regression.parameters, result.consistent.values, strict=True)
         if one.symbol == "offset"
     }
     return {
-        "robot": found.robot.name,
-        "logs": list(found.sources),
-        "verdicts": [verdict._asdict() for verdict in said],
-        "cutoff": found.cutoff if np.isfinite(found.cutoff) else None,
-        "samples": {"fitted": found.samples[0], "held_out": found.samples[1]},
+        "robot": result.robot.name,
+        "logs": list(result.sources),
+        "verdicts": [verdict._asdict() for verdict in judgements],
+        "cutoff": result.cutoff if np.isfinite(result.cutoff) else None,
+        "samples": {"fitted": result.samples[0], "held_out": result.samples[1]},
         "base_parameters": [
-            {"formula": formula, "unit": found.regression.parameters[k].unit, "value": float(value),
+            {"formula": formula, "unit": result.regression.parameters[k].unit,
+             "value": float(value),
              "deviation": float(deviation) if np.isfinite(deviation) else None,
              "model": float(before)}
             for formula, k, value, deviation, before in base
         ],
-        "condition": found.excited.condition if np.isfinite(found.excited.condition) else None,
-        "not_excited": found.excited.names(found.formulas),
+        "condition": result.excited.condition if np.isfinite(result.excited.condition) else None,
+        "not_excited": result.excited.names(result.formulas),
         "validation": {
-            "rms": _by_joint(found, found.validation["consistent"].rms),
-            "model_rms": _by_joint(found, found.validation["model"].rms),
-            "least_squares_rms": _by_joint(found, found.validation["fit"].rms),
-            "correlation": _by_joint(found, found.validation["consistent"].correlation),
+            "rms": _by_joint(result, result.validation["consistent"].rms),
+            "model_rms": _by_joint(result, result.validation["model"].rms),
+            "least_squares_rms": _by_joint(result, result.validation["fit"].rms),
+            "correlation": _by_joint(result, result.validation["consistent"].correlation),
         },
-        "training": {"rms": _by_joint(found, found.training.rms)},
-        "noise": _by_joint(found, found.fit.noise),
+        "training": {"rms": _by_joint(result, result.training.rms)},
+        "noise": _by_joint(result, result.fit.noise),
         "sensor_offsets": offsets,
         "motor_constants": {
             name: {"value": value, "deviation": deviation, "unit": unit}
-            for name, value, deviation, unit in found.motor_constants()
+            for name, value, deviation, unit in result.motor_constants()
         },
     }  # fmt: skip
 
 
-def _by_joint(found: Identification, values: Any) -> dict[str, float]:
-    return {name: float(value) for name, value in zip(found.rows, values, strict=True)}
+def _by_joint(result: Identification, values: Any) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(result.rows, values, strict=True)}
 
 
 def lines(
-    found: Identification, said: Sequence[Verdict], written: Mapping[str, str], folder: Path
+    result: Identification, judgements: Sequence[Verdict], written: Mapping[str, str], folder: Path
 ) -> list[Line]:
     """Return what the terminal shows."""
-    shown: list[Line] = hanging_lines("", found.robot.title, text_style="bold")
-    shown += table_lines(joint_table(found))
-    shown += verdict_lines(said)
+    shown: list[Line] = hanging_lines("", result.robot.title, text_style="bold")
+    shown += table_lines(joint_table(result))
+    shown += verdict_lines(judgements)
     model = next(name for name in written if not name.endswith(".toml"))
     shown += file_lines(
         folder, ("robot", "robot.toml"), ("model", model), ("data", "identified.json"),

@@ -195,14 +195,14 @@ def consistent_fit(
 
 def _unknown_bodies(columns: Matrix, model: Vector) -> list[_Body | _Rotor]:
     """Return the bodies of which motions can tell anything, and that are more than a name."""
-    found: list[_Body | _Rotor] = []
+    unknowns_of_bodies: list[_Body | _Rotor] = []
     for first in range(0, columns.shape[1], 10):
         own = model[first : first + 10]
         if not np.any(columns[:, first : first + 10]):
             continue
         root = model_root(own)
         if root is not None:
-            found.append(_Body(first, root))
+            unknowns_of_bodies.append(_Body(first, root))
         elif own.any():
-            found.append(_Rotor(first, own))
-    return found
+            unknowns_of_bodies.append(_Rotor(first, own))
+    return unknowns_of_bodies

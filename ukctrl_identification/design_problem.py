@@ -109,9 +109,9 @@ class DesignProblem:
         starts = STARTS if self.joints.k == self.joints.robot.nv else CLOSED_STARTS
         near = self._within(self._space.series(self._space.coordinates(self.by_hand)), self._times)
         begins = [near, *self.drawn][: self.options.starts or starts]
-        found = [self._refined(one) for one in begins]
-        costs = [self.cost(one) for one in found]
-        best = found[int(np.argmin(costs))]
+        candidates = [self._refined(one) for one in begins]
+        costs = [self.cost(one) for one in candidates]
+        best = candidates[int(np.argmin(costs))]
         self._require_stroke(best)
         if not np.isfinite(min(costs)):
             raise InputError(

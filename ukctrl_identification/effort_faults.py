@@ -103,7 +103,7 @@ def effort_factors(
     states = log_states(robot, log, motions, measured)
     if states is None:
         return {}
-    places = [robot.dofs.index(name) for name in measured]
+    indices = [robot.dofs.index(name) for name in measured]
     try:
         dynamics = Dynamics(robot)
         # contacts that may let go leave more motions than their rows
@@ -114,20 +114,20 @@ def effort_factors(
         return {}
     factors = {}
     effects = [
-        _effects(bases, place, effort, states.v[:, place])
-        for place, effort in zip(places, states.effort.T, strict=True)
+        _effects(bases, index, effort, states.v[:, index])
+        for index, effort in zip(indices, states.effort.T, strict=True)
     ]
-    for k, place in enumerate(places):
-        column, *others = effects[k]
+    for k, index in enumerate(indices):
+        column, *columns = effects[k]
         target = np.concatenate(forces)
         if robot.passive:  # closed chains hand all of it on to each other
-            others += [one for i, effect in enumerate(effects) if i != k for one in effect]
+            columns += [one for i, effect in enumerate(effects) if i != k for one in effect]
         else:
-            rows = slice(place, None, robot.nv)
-            column, target, others = column[rows], target[rows], [one[rows] for one in others]
-        factor = _factor(target, column, np.column_stack(others))
-        if factor is not None and not robot.passive and robot.structure.block_of(place).nv == 1:
-            feeds = _feeds_friction(column, target, states.v[:, place])
+            rows = slice(index, None, robot.nv)
+            column, target, columns = column[rows], target[rows], [one[rows] for one in columns]
+        factor = _factor(target, column, np.column_stack(columns))
+        if factor is not None and not robot.passive and robot.structure.block_of(index).nv == 1:
+            feeds = _feeds_friction(column, target, states.v[:, index])
             factor = factor._replace(feeds_friction=feeds)
         if factor is not None:
             factors[measured[k]] = factor
@@ -156,14 +156,14 @@ def _model_forces(dynamics: Dynamics, states: LogStates) -> tuple[list[Vector], 
     return forces, bases
 
 
-def _effects(bases: Sequence[Matrix], place: int, effort: Vector, speed: Vector) -> list[Vector]:
+def _effects(bases: Sequence[Matrix], index: int, effort: Vector, speed: Vector) -> list[Vector]:
     """Return what a motor does along the motions of the robot, state after state.
 
     Its effort, viscous and Coulomb friction there, and an offset.
     """
     forces = effort, -speed, -np.tanh(speed / SLIDING_SPEED), np.ones(len(effort))
     # of each state the entries of its basis at that velocity
-    entries = np.concatenate([basis[place] for basis in bases])
+    entries = np.concatenate([basis[index] for basis in bases])
     counts = [basis.shape[1] for basis in bases]
     return [entries * np.repeat(force, counts) for force in forces]
 
@@ -184,14 +184,14 @@ def _correlation(first: Vector, second: Vector) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def _factor(target: Vector, column: Vector, others: Matrix) -> EffortFactor | None:
+def _factor(target: Vector, column: Vector, columns: Matrix) -> EffortFactor | None:
     """Return the coefficient of a column beside others, by least squares; None: undetermined."""
     both = np.column_stack([column, target])
-    own, rest = (both - others @ np.linalg.lstsq(others, both, rcond=None)[0]).T
+    own, rest = (both - columns @ np.linalg.lstsq(columns, both, rcond=None)[0]).T
     size = float(own @ own)
     if not size > MIN_OWN_SHARE**2 * float(column @ column):
         return None
     value = float(own @ rest) / size
     residual = rest - value * own
-    freedoms = max(len(target) - others.shape[1] - 1, 1)
+    freedoms = max(len(target) - columns.shape[1] - 1, 1)
     return EffortFactor(value, float(np.sqrt(residual @ residual / freedoms / size)))

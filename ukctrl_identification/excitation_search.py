@@ -110,11 +110,11 @@ class ExcitationSearch:
         if states is None:
             return None
         rows, u = self.equations.rows(states)
-        found = criterion(self.equations.information(rows), self._scale, self.kind)
-        if found is None:
+        value = criterion(self.equations.information(rows), self._scale, self.kind)
+        if value is None:
             return None
         slack = self.limits.whole_slack(states, u) - self.guard
-        return _Sampled(states, rows, u, found[1], Values(found[0], slack.ravel()))
+        return _Sampled(states, rows, u, value[1], Values(value[0], slack.ravel()))
 
     def _chained(self, by_state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return derivatives with coefficients, ``(n, m, p, k)``.

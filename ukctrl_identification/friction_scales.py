@@ -49,9 +49,9 @@ def friction_scales(
         regression = regression_of(np.full(nv, scale), of_joints)
         for one in regression.triangles(some):
             symbols = [regression.parameters[k].symbol for k in one.columns]
-            left = _alone(one.R, symbols)
-            if left < least[one.row]:
-                least[one.row], scales[one.row] = left, scale
+            remainder = _alone(one.R, symbols)
+            if remainder < least[one.row]:
+                least[one.row], scales[one.row] = remainder, scale
                 if velocity is not None:
                     slow[one.row] = velocity
     return scales, slow if stribeck else None
@@ -67,7 +67,7 @@ def _alone(R: Matrix, symbols: Sequence[str]) -> float:
         last = symbols.index("motor_constant")
         R = R[:, [*(k for k in range(R.shape[1]) if k != last), last]]
     X, y = R[:, :-1], R[:, -1]
-    kept = base_parameters(X).independent
-    values = np.linalg.lstsq(X[:, kept], y, rcond=None)[0]
-    e = X[:, kept] @ values - y
+    columns = base_parameters(X).independent
+    values = np.linalg.lstsq(X[:, columns], y, rcond=None)[0]
+    e = X[:, columns] @ values - y
     return float(e @ e)

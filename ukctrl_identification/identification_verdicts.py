@@ -23,18 +23,18 @@ MISFIT = 10.0
 MAX_NAMED = 4
 
 
-def unexplained(found: Identification) -> Vector:
+def unexplained(answer: Identification) -> Vector:
     """Return the share of each joint's variance that is left on unseen motions, shape ``(k,)``."""
-    spread: Vector = np.nanvar(found.measured, axis=0)
-    return found.validation["consistent"].rms ** 2 / np.maximum(spread, 1e-300)
+    spread: Vector = np.nanvar(answer.measured, axis=0)
+    return answer.validation["consistent"].rms ** 2 / np.maximum(spread, 1e-300)
 
 
-def verdicts(found: Identification) -> list[Verdict]:
+def verdicts(answer: Identification) -> list[Verdict]:
     """Return judgements, the first of which says what a user wants to know first."""
-    share = unexplained(found)
+    share = unexplained(answer)
     seen, (unseen, before) = (
-        found.training.rms,
-        (found.validation[which].rms for which in ("consistent", "model")),
+        answer.training.rms,
+        (answer.validation[source].rms for source in ("consistent", "model")),
     )
     worst = int(np.argmax(share))
     level: Level = (
@@ -49,13 +49,13 @@ def verdicts(found: Identification) -> list[Verdict]:
     result = [
         Verdict(
             level, "unseen motions",
-            f"the identified robot {may}: on {found.samples[1]} samples that it was not fitted to, "
-            f"it explains all but {number(100 * share.max())} % of the variance of each joint's "
-            f"effort (worst: '{found.rows[worst]}', off by {number(unseen[worst])} "
-            f"{found.unit(worst)} rms, the model as it was by {number(before[worst])}).",
+            f"the identified robot {may}: on {answer.samples[1]} samples that it was not fitted "
+            f"to, it explains all but {number(100 * share.max())} % of the variance of each "
+            f"joint's effort (worst: '{answer.rows[worst]}', off by {number(unseen[worst])} "
+            f"{answer.unit(worst)} rms, the model as it was by {number(before[worst])}).",
         )
     ]  # fmt: skip
-    more = [name for name, a, b in zip(found.rows, seen, unseen, strict=True) if b > OVERFIT * a]
+    more = [name for name, a, b in zip(answer.rows, seen, unseen, strict=True) if b > OVERFIT * a]
     if more:
         result.append(Verdict(
             "warning", "overfitting",
@@ -64,7 +64,7 @@ def verdicts(found: Identification) -> list[Verdict]:
         ))  # fmt: skip
     rough = [
         n
-        for n, c in zip(found.rows, found.validation["consistent"].correlation, strict=True)
+        for n, c in zip(answer.rows, answer.validation["consistent"].correlation, strict=True)
         if c > NOT_NOISE
     ]
     if rough:
@@ -74,27 +74,27 @@ def verdicts(found: Identification) -> list[Verdict]:
             "model does not have: other friction (--friction stribeck), cables, or springs. "
             "Deviations count it as noise that lasts.",
         ))  # fmt: skip
-    turned = [name for name, value, *_ in found.motor_constants() if value <= 0.0]
+    turned = [name for name, value, *_ in answer.motor_constants() if value <= 0.0]
     if turned:
         result.append(Verdict(
             "bad", "motor constants",
             f"{_named(turned)}: the motor constant comes out below zero, so that the current "
             "counts against the motion; turn it in the log.",
         ))  # fmt: skip
-    result += _unknown(found)
-    count = len(found.base.independent)
-    if found.consistent.misfit > MISFIT * count:
+    result += _unknown(answer)
+    count = len(answer.base.independent)
+    if answer.consistent.misfit > MISFIT * count:
         result.append(Verdict(
             "warning", "no body",
             f"the log asks for parameters that no bodies have: fitting it with bodies costs "
-            f"{number(found.consistent.misfit)} noise variances, where {count} parameters may cost "
-            f"about {count}. The robot's files have bodies; least squares alone is in "
+            f"{number(answer.consistent.misfit)} noise variances, where {count} parameters may "
+            f"cost about {count}. The robot's files have bodies; least squares alone is in "
             "identified.json.",
         ))  # fmt: skip
-    if np.isfinite(found.open_loop["consistent"]).all():
-        at = int(np.argmax(found.open_loop["consistent"][-1]))
-        name, unit = found.robot.dofs[at], found.robot.dof_units[at].removesuffix("/s")
-        short, *_, long = found.open_loop["consistent"][:, at]
+    if np.isfinite(answer.open_loop["consistent"]).all():
+        at = int(np.argmax(answer.open_loop["consistent"][-1]))
+        name, unit = answer.robot.dofs[at], answer.robot.dof_units[at].removesuffix("/s")
+        short, *_, long = answer.open_loop["consistent"][:, at]
         result.append(Verdict(
             "note", "left to itself",
             f"driven by the logged efforts alone, '{name}' is off by {number(short)} {unit} rms "
@@ -104,21 +104,21 @@ def verdicts(found: Identification) -> list[Verdict]:
     return result
 
 
-def _unknown(found: Identification) -> list[Verdict]:
+def _unknown(answer: Identification) -> list[Verdict]:
     """Return what the log does not tell, and hardly tells."""
     result = []
-    untold = found.excited.names(found.formulas)
+    untold = answer.excited.names(answer.formulas)
     if untold:
         result.append(Verdict(
             "warning", "not excited",
             f"the log tells nothing of {len(untold)} combinations of base parameters, such as "
             f"{untold[0]}; they stay as the model has them. A motion that does: --design.",
         ))  # fmt: skip
-    fit = found.fit
+    fit = answer.fit
     unsure = np.flatnonzero(fit.deviations > UNSURE * np.abs(fit.values))
     if len(unsure):
         order = unsure[np.argsort(-fit.deviations[unsure] / np.abs(fit.values[unsure]))]
-        names = [found.formulas[k].partition(" ")[0] for k in order]
+        names = [answer.formulas[k].partition(" ")[0] for k in order]
         result.append(Verdict(
             "note", "hardly known",
             f"{len(unsure)} of {len(fit.values)} base parameters are known to no better than "

@@ -135,18 +135,20 @@ def identify(
     stretches = [stretch for some, _ in read for stretch in some]
     if validate:
         others = (logged_motions(robot, log, cutoff)[0] for log in validate)
-        seen, unseen = stretches, [motion for some in others for motion in some]
+        seen, held_back = stretches, [motion for some in others for motion in some]
     else:
-        seen, unseen = map(list, zip(*map(_divided, stretches), strict=True))
+        seen, held_back = map(list, zip(*map(_divided, stretches), strict=True))
     equations = MotionEquations.of(robot, seen, known)
-    motions, held_out = equations.free_motions(seen), equations.free_motions(unseen)
+    motions, held_out = equations.free_motions(seen), equations.free_motions(held_back)
     samples = equations.samples(motions, friction, armature=armature)
     fit = _fitted(samples, samples.base.values(samples.regression.model_values()), method)
     if method == "instrumental":
-        asked = [one for log in logs for one in logged_motions(robot, _as_asked(log), cutoff)[0]]
-        asked = asked if validate else [_divided(one)[0] for one in asked]
+        asked_motions = [
+            one for log in logs for one in logged_motions(robot, _as_asked(log), cutoff)[0]
+        ]
+        asked_motions = asked_motions if validate else [_divided(one)[0] for one in asked_motions]
         fit = instrumental_fit(
-            samples, equations.with_independent_noise(equations.free_motions(asked)), fit
+            samples, equations.with_independent_noise(equations.free_motions(asked_motions)), fit
         )
     regression, base, model = samples.regression, samples.base, samples.regression.model_values()
     consistent = consistent_fit(regression, base, fit, model)
@@ -159,11 +161,11 @@ def identify(
     constants = [one.symbol == "motor_constant" for one in regression.parameters]
     all_values = np.array([0.0 * model, *values.values()])
     all_values[:, constants] = consistent.values[constants]
-    measured, *left = regression.residuals(held_out, regression.asked, all_values)
+    measured, *residuals = regression.residuals(held_out, regression.asked, all_values)
     if known:  # their share is part of what was measured
-        whole = equations._replace(known=()).free_motions(unseen)
+        whole = equations._replace(known=()).free_motions(held_back)
         measured = regression.residuals(whole, regression.asked, all_values[0])
-    unseen_by = dict(zip(values, left, strict=True))
+    unseen_by = dict(zip(values, residuals, strict=True))
     dynamics = identified_dynamics(regression, consistent.values)
     offset = regression.by_velocity("offset", consistent.values)
     factor = regression.by_velocity("motor_constant", consistent.values)
@@ -181,12 +183,12 @@ def identify(
         training=residual_of(
             regression.residuals(motions, regression.asked, consistent.values), rate, frequency
         ),
-        validation={which: residual_of(e, rate, frequency) for which, e in unseen_by.items()},
+        validation={source: residual_of(e, rate, frequency) for source, e in unseen_by.items()},
         time=np.concatenate(
             [one.time[one.low_pass.instants(len(one.time))] for one in unseen_motion]
         ),
         measured=measured,
-        predicted={which: measured - e for which, e in unseen_by.items()},
+        predicted={source: measured - e for source, e in unseen_by.items()},
         open_loop={
             "consistent": open_loop_errors(with_dynamics(robot, dynamics), unseen_motion, offset),
             "model": open_loop_errors(robot, unseen_motion, np.zeros(robot.nv)),
@@ -222,9 +224,9 @@ def _as_asked(log: JointLog) -> JointLog:
 
 def _fitted(samples: EquationSamples, prior: Vector, method: Method) -> Fit:
     """Return the base parameters by a method."""
-    kept = [len(one.motion.q) / one.motion.low_pass.stride for one in samples.motions]
+    counts = [len(one.motion.q) / one.motion.low_pass.stride for one in samples.motions]
     shares = [one.motion.low_pass.independent for one in samples.motions]
-    least = sum(kept) / float(np.dot(kept, shares))
+    least = sum(counts) / float(np.dot(counts, shares))
     triangles = samples.triangles()
     weighted, thinning = method != "ordinary", np.full(len(triangles), least)
     fit = weighted_fit(triangles, samples.base, thinning, prior, weighted=weighted)

@@ -199,9 +199,9 @@ def robust_fit(samples: EquationSamples, start: Fit) -> Fit:
             changed.append(one._replace(right=right))
             first += n
         triangles = samples._replace(motions=changed).triangles()
-        found = weighted_fit(triangles, base, start.thinning, start.values)
-        moved = np.abs(found.values - fit.values) / found.deviations
-        fit = found._replace(covariance=found.covariance / inside**2)
+        refit = weighted_fit(triangles, base, start.thinning, start.values)
+        moved = np.abs(refit.values - fit.values) / refit.deviations
+        fit = refit._replace(covariance=refit.covariance / inside**2)
         if float(np.nanmax(moved, initial=0.0)) < HUBER_RTOL:
             break
     return fit
@@ -225,11 +225,11 @@ def instrumental_fit(
         instruments: The motion of ``Z`` at the same instants.
         start: The fit of least squares, whose noise the equations are weighted by at first.
     """
-    noise, fit, kept = start.noise, start, samples.base.kept()
+    noise, fit, mask = start.noise, start, samples.base.kept()
     cross_products = samples.regression.cross_products
     for _ in range(ROUNDS):
         effective = noise * np.sqrt(start.thinning)
-        cross, own = cross_products(instruments, samples.motions, kept, effective)
+        cross, own = cross_products(instruments, samples.motions, mask, effective)
         back = np.linalg.inv(cross[:, :-1])
         values = back @ cross[:, -1]
         noise = np.sqrt(np.nanmean(samples.residuals(values) ** 2, axis=0))

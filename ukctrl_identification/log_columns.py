@@ -78,11 +78,11 @@ def joint_numbers(robot: Robot, joints: Sequence[str] | None) -> tuple[int, ...]
     if joints is None:
         return tuple(block.iv for block in robot.blocks if block.nv == 1 and not block.rotor)
     with error_context("joints"):
-        places = tuple(robot.structure.dof(name) for name in joints)
-        for place in places:
-            if places.count(place) > 1:
-                raise InputError(f"'{robot.dofs[place]}' must be there once; it is there twice.")
-    return places
+        indices = tuple(robot.structure.dof(name) for name in joints)
+        for index in indices:
+            if indices.count(index) > 1:
+                raise InputError(f"'{robot.dofs[index]}' must be there once; it is there twice.")
+    return indices
 
 
 def match_columns(
@@ -141,13 +141,13 @@ def _channels(
     pattern: str | None = getattr(settings, quantity)
     targets = _targets(robot, quantity, settings)
     if pattern is not None:
-        found = _columns_of_pattern(header, quantity, pattern, targets)
+        matched = _columns_of_pattern(header, quantity, pattern, targets)
     else:
-        found = {t.name: header.find(quantity, t.aliases(quantity)) for t in targets}
-        if not any(found.values()):
-            found = _numbered_columns(robot, header, quantity, targets)
+        matched = {t.name: header.find(quantity, t.aliases(quantity)) for t in targets}
+        if not any(matched.values()):
+            matched = _numbered_columns(robot, header, quantity, targets)
     columns = _without_doubles(
-        targets, {name: column for name, column in found.items() if column is not None}
+        targets, {name: column for name, column in matched.items() if column is not None}
     )
     is_measured = any(target.name in columns for target in targets if target.number is not None)
     for target in targets:
@@ -186,12 +186,12 @@ def _targets(robot: Robot, quantity: QuantityName, settings: LogSettings) -> lis
     driven_only = quantity in ("effort", "current") or bool(robot.passive)
     targets = [
         Target(
-            robot.dofs[place],
-            robot.structure.block_of(place),
+            robot.dofs[index],
+            robot.structure.block_of(index),
             number,
-            chosen or not driven_only or driven[place],
+            chosen or not driven_only or driven[index],
         )
-        for number, place in enumerate(joint_numbers(robot, settings.joints), start=1)
+        for number, index in enumerate(joint_numbers(robot, settings.joints), start=1)
     ]
     numbered = {target.name for target in targets}
     for block in robot.blocks:

@@ -119,11 +119,11 @@ def independent_velocities(A: Matrix, preferred: Sequence[int]) -> tuple[Indices
     for i in order[::-1]:
         if len(chosen) == rank:
             break
-        rest = unit[:, i] - Q @ (Q.T @ unit[:, i])
-        rest -= Q @ (Q.T @ rest)
-        size = float(np.linalg.norm(rest))
+        remainder = unit[:, i] - Q @ (Q.T @ unit[:, i])
+        remainder -= Q @ (Q.T @ remainder)
+        size = float(np.linalg.norm(remainder))
         if size > 1e-6:
-            Q = np.column_stack([Q, rest / size])
+            Q = np.column_stack([Q, remainder / size])
             chosen.append(int(i))
     dependent = np.array(sorted(chosen), dtype=np.int64)
     independent = np.array([i for i in order if i not in set(chosen)], dtype=np.int64)
@@ -221,11 +221,11 @@ def completed_motion(robot: Robot, motion: Motion, known: Sequence[int], home: V
             "the measured positions do not determine the robot: the position of "
             f"'{robot.dofs[extra[0]]}' must be logged, too."
         )
-    held, before = list(map(int, independent)), home
+    held, previous = list(map(int, independent)), home
     for n in range(len(q)):
-        guess, start = _merged(robot, before, q[n], known), None if n else home
+        guess, start = _merged(robot, previous, q[n], known), None if n else home
         q[n] = consistent_state(stack, guess, np.zeros(robot.nv), held=held, home=start).q
-        before = q[n]
+        previous = q[n]
         snapshot.move(q[n], v[n])
         rows = stack.write(snapshot)
         # psi is A v - c, so that c = A v - psi at any v

@@ -182,9 +182,9 @@ class Regression:
     def known_efforts(self, motion: FreeMotion) -> Matrix:
         """Return what bodies that are known ask of each velocity, shape ``(n, nv)``."""
         n, nv = len(motion.motion.q), self.robot.nv
-        values, every = self.model_values(), tuple(range(nv))
+        values, selected = self.model_values(), tuple(range(nv))
         at_rest = motion.motion._replace(low_pass=NO_FILTER)
-        alone = FreeMotion(at_rest, every, None, np.zeros((n, nv)), motion.current)
+        alone = FreeMotion(at_rest, selected, None, np.zeros((n, nv)), motion.current)
         return -self.residuals([alone], ~self.asked, values)
 
     def model_values(self) -> Vector:
@@ -209,51 +209,51 @@ class Regression:
 
     def by_velocity(self, symbol: str, values: Vector) -> Vector:
         """Return the parameters of a symbol, zero where there are none, shape ``(nv,)``."""
-        found, dofs = np.zeros(self.robot.nv), self.robot.dofs
+        equations, dofs = np.zeros(self.robot.nv), self.robot.dofs
         for one, value in zip(self.parameters, values, strict=True):
             if one.symbol == symbol:
-                found[dofs.index(one.owner)] = value
-        return found
+                equations[dofs.index(one.owner)] = value
+        return equations
 
-    def columns_of(self, row: int, kept: Flags) -> Indices:
+    def columns_of(self, row: int, mask: Flags) -> Indices:
         """Return the parameters among those kept that a velocity's row has."""
         bodies = np.flatnonzero(self._carries[row])
         inertial = (10 * bodies[:, None] + np.arange(10)).ravel()
-        own = np.array([k for k, _ in self._by_joint[row]], dtype=np.int64)
-        every = np.concatenate([inertial, own])
-        return np.asarray(every[kept[every]], dtype=np.int64)
+        indices = np.array([k for k, _ in self._by_joint[row]], dtype=np.int64)
+        selected = np.concatenate([inertial, indices])
+        return np.asarray(selected[mask[selected]], dtype=np.int64)
 
-    def _layout(self, kept: Flags) -> _Layout:
-        key = kept.tobytes()
+    def _layout(self, mask: Flags) -> _Layout:
+        key = mask.tobytes()
         if key not in self._layouts:
-            columns = [self.columns_of(row, kept) for row in range(self.robot.nv)]
+            columns = [self.columns_of(row, mask) for row in range(self.robot.nv)]
             places = np.full((self.robot.nv, self.inertial), NOT_HERE, dtype=np.int64)
-            for row, own in enumerate(columns):
-                bodies = own[own < self.inertial]
+            for row, indices in enumerate(columns):
+                bodies = indices[indices < self.inertial]
                 places[row, bodies] = np.arange(len(bodies))
                 empty = (places[row].reshape(-1, 10) < 0).all(axis=1)
                 places[row].reshape(-1, 10)[empty] = NOTHING_HERE
             self._layouts[key] = _Layout(columns, places)
         return self._layouts[key]
 
-    def blocks(self, motion: FreeMotion, kept: Flags) -> list[Block]:
+    def blocks(self, motion: FreeMotion, mask: Flags) -> list[Block]:
         """Return the rows of some samples, equation by equation.
 
         Args:
             motion: The samples, at most a batch.
-            kept: Which parameters, shape ``(p,)``.
+            mask: Which parameters, shape ``(p,)``.
 
         Returns:
             For each equation its velocity, its parameters, shape ``(k,)``, and its rows beside the
             right side, shape ``(k + 1, n)``.
         """
         n, nv, state = len(motion.motion.q), self.robot.nv, motion.motion
-        columns, places = self._layout(kept)
+        columns, places = self._layout(mask)
         blocks = np.empty((nv, max(map(len, columns)) + 1, n))
         q, v, a = (np.ascontiguousarray(x) for x in (state.q, state.v.T, state.a.T))
         inertial_rows(self._tree, self._buffers, q, v, a, places, blocks)
-        for row, own in enumerate(columns):
-            for at, k in enumerate(own):
+        for row, indices in enumerate(columns):
+            for at, k in enumerate(indices):
                 if self.parameters[k].symbol == "motor_constant":
                     current = motion.current
                     blocks[row, at] = 0.0 if current is None else -current[:, row]
@@ -261,19 +261,19 @@ class Regression:
                     blocks[row, at] = self._joint_term(row, self.parameters[k], q, v, a)
         right = motion.right_side()
         if motion.basis is None:
-            found = []
+            equations = []
             for at, row in enumerate(motion.rows):
                 block = blocks[row, : len(columns[row]) + 1]
                 block[-1] = right[:, at]
-                found.append((row, columns[row], block))
-            return found
-        every = np.flatnonzero(kept)
-        dense = np.zeros((nv, len(every), n))
-        for row, own in enumerate(columns):
-            dense[row, np.searchsorted(every, own)] = blocks[row, : len(own)]
+                equations.append((row, columns[row], block))
+            return equations
+        selected = np.flatnonzero(mask)
+        dense = np.zeros((nv, len(selected), n))
+        for row, indices in enumerate(columns):
+            dense[row, np.searchsorted(selected, indices)] = blocks[row, : len(indices)]
         rows = np.einsum("nik,ijn->kjn", motion.basis, dense)
         return [
-            (row, every, np.vstack([rows[at], right[:, at]]))
+            (row, selected, np.vstack([rows[at], right[:, at]]))
             for at, row in enumerate(motion.rows)
         ]  # fmt: skip
 
@@ -303,38 +303,43 @@ class Regression:
             return np.asarray(sign * (v[elastic.motors[k]] - v[elastic.links[k]]))
         return sign * np.array([elastic.stretch(one)[k] for one in q])
 
-    def filtered_blocks(self, motion: FreeMotion, kept: Flags) -> Iterator[list[Block]]:
+    def filtered_blocks(self, motion: FreeMotion, mask: Flags) -> Iterator[list[Block]]:
         """Yield `blocks` of all samples, filtered and thinned, some at a time.
 
         Samples of which a number is missing are left out.
         """
 
         def rows(some: slice) -> list[Block]:
-            return self.blocks(motion.part(some), kept)
+            return self.blocks(motion.part(some), mask)
 
         return filtered_rows(rows, len(motion.motion.q), motion.motion.low_pass)
 
     def triangles(
         self,
         motions: Sequence[FreeMotion],
-        kept: Flags | None = None,
+        mask: Flags | None = None,
     ) -> list[Triangle]:
         """Return what motions say of each equation.
 
         Args:
             motions: The samples, any number of them.
-            kept: Which parameters, shape ``(p,)``; absent: those asked for.
+            mask: Which parameters, shape ``(p,)``; absent: those asked for.
         """
-        kept = self.asked if kept is None else kept
+        mask = self.asked if mask is None else mask
         states: list[Triangle] = []
         for motion in motions:
-            for found in self.filtered_blocks(motion, kept):
+            for equations in self.filtered_blocks(motion, mask):
                 if not states:
                     states = [
-                        Triangle(row, own, np.zeros((len(own) + 1, len(own) + 1), order="F"), 0.0)
-                        for row, own, _ in found
+                        Triangle(
+                            row,
+                            indices,
+                            np.zeros((len(indices) + 1, len(indices) + 1), order="F"),
+                            0.0,
+                        )
+                        for row, indices, _ in equations
                     ]
-                for at, (_, _, block) in enumerate(found):
+                for at, (_, _, block) in enumerate(equations):
                     known = np.isfinite(block.sum(axis=0))
                     rows = block if known.all() else block[:, known]
                     state = states[at]
@@ -342,12 +347,14 @@ class Regression:
                     states[at] = state._replace(R=R, samples=state.samples + rows.shape[1])
         return states
 
-    def residuals(self, motions: Sequence[FreeMotion], kept: Flags, values: Vector) -> Matrix:
+    def residuals(self, motions: Sequence[FreeMotion], mask: Flags, values: Vector) -> Matrix:
         """Return what parameters, shape ``(..., p)``, leave of each equation, ``(..., n, k)``."""
         pieces = [
-            np.stack([B[-1] - values[..., own] @ B[:-1] for _, own, B in found], axis=-1)
+            np.stack(
+                [B[-1] - values[..., indices] @ B[:-1] for _, indices, B in equations], axis=-1
+            )
             for motion in motions
-            for found in self.filtered_blocks(motion, kept)
+            for equations in self.filtered_blocks(motion, mask)
         ]
         return np.concatenate(pieces, axis=-2)
 
@@ -355,7 +362,7 @@ class Regression:
         self,
         instruments: Sequence[FreeMotion],
         motions: Sequence[FreeMotion],
-        kept: Flags,
+        mask: Flags,
         noise: Vector,
     ) -> tuple[Matrix, Matrix]:
         """Return ``Z' [X y]`` and ``Z' Z`` of two motions at the same instants.
@@ -363,23 +370,23 @@ class Regression:
         Args:
             instruments: Whose columns are ``Z``.
             motions: Whose columns and right side are ``X`` and ``y``.
-            kept: Which parameters, shape ``(p,)``; ``b`` of them.
+            mask: Which parameters, shape ``(p,)``; ``b`` of them.
             noise: Of each equation, which it is divided by.
         """
-        every = np.flatnonzero(kept)
-        b = len(every)
-        cross, own = np.zeros((b, b + 1)), np.zeros((b, b))
+        selected = np.flatnonzero(mask)
+        b = len(selected)
+        cross, indices = np.zeros((b, b + 1)), np.zeros((b, b))
         for instrument, motion in zip(instruments, motions, strict=True):
             pairs = zip(
-                self.filtered_blocks(instrument, kept), self.filtered_blocks(motion, kept),
+                self.filtered_blocks(instrument, mask), self.filtered_blocks(motion, mask),
                 strict=True,
             )  # fmt: skip
             for asked, measured in pairs:
                 for (_, columns, Z), (_, _, X), sigma in zip(asked, measured, noise, strict=True):
-                    at = np.searchsorted(every, columns)
+                    at = np.searchsorted(selected, columns)
                     cross[np.ix_(at, np.append(at, b))] += Z[:-1] @ X.T / sigma**2
-                    own[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
-        return cross, own
+                    indices[np.ix_(at, at)] += Z[:-1] @ Z[:-1].T / sigma**2
+        return cross, indices
 
 
 def updated_triangle(R: Matrix, block: NDArray[np.float64]) -> Matrix:

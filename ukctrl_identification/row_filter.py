@@ -43,9 +43,11 @@ def filtered_rows(
         sums: list[Block] = []
         for begin in range(start, stop, step):
             end = min(begin + step, stop)
-            found = rows(slice(begin, end))
+            blocks = rows(slice(begin, end))
             if not sums:
-                sums = [(row, own, np.zeros((len(B), last - first))) for row, own, B in found]
+                sums = [
+                    (row, columns, np.zeros((len(B), last - first))) for row, columns, B in blocks
+                ]
             for at in range(begin, end, hop):  # outputs whose windows these samples are in
                 upto = min(at + hop, end)
                 low = max(first, -((width - 1 - at) // stride))
@@ -54,7 +56,7 @@ def filtered_rows(
                 if shape not in windows:
                     windows[shape] = _window(taps, stride, *shape)
                 some, to = slice(at - begin, upto - begin), slice(low - first, high - first)
-                for (_, _, total), (_, _, B) in zip(sums, found, strict=True):
+                for (_, _, total), (_, _, B) in zip(sums, blocks, strict=True):
                     total[:, to] += B[:, some] @ windows[shape]
         yield sums
 

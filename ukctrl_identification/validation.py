@@ -93,16 +93,16 @@ def open_loop_errors(robot: Robot, motions: Sequence[Motion], offset: Vector) ->
         return nothing
     errors = list[Matrix]()
     for first in np.linspace(0, len(u) - 1 - longest, STARTS).astype(int):
-        q, v, found = motion.q[first].copy(), motion.v[first].copy(), list[Vector]()
+        q, v, ends = motion.q[first].copy(), motion.v[first].copy(), list[Vector]()
         for k in range(lengths[-1]):
             at = first + 2 * every * k
             q, v = _rk4(dynamics, q, v, u[at], u[at + every], u[at + 2 * every], step)
             if not np.abs(v).max() < RUNAWAY:
-                found += [np.full(robot.nv, np.inf)] * (len(lengths) - len(found))
+                ends += [np.full(robot.nv, np.inf)] * (len(lengths) - len(ends))
                 break
             if k + 1 in lengths:
-                found.append(robot.difference(motion.q[at + 2 * every], q))
-        errors.append(np.array(found))
+                ends.append(robot.difference(motion.q[at + 2 * every], q))
+        errors.append(np.array(ends))
     return np.asarray(np.sqrt((np.array(errors) ** 2).mean(axis=0)))
 
 
