@@ -56,13 +56,13 @@ class MotionEquations(NamedTuple):
             InputError: Stretches have different equations, or one has no sample.
         """
         motions = list[FreeMotion]()
+        bodies = self._regression(np.ones(self.robot.nv), friction=False) if self.known else None
         for one in stretches:
             if not len(one.time):
                 continue
             force = known_force(self.robot, one)
             free = free_motion(self.robot, one, force, self.unmeasured)
-            if self.known:
-                bodies = self._regression(np.ones(self.robot.nv), friction=False)
+            if bodies is not None:
                 free = free._replace(right=free.right - bodies.known_efforts(free))
             if motions and free.rows != motions[0].rows:
                 raise InputError(
@@ -70,12 +70,13 @@ class MotionEquations(NamedTuple):
                     f"t = {one.time[0]:g} s on they have others. Identify from one of them."
                 )
             motions.append(free)
-        for k, row in enumerate(motions[0].rows if motions else ()):
-            if all(np.isnan(one.right_side()[:, k]).all() for one in motions):
-                raise InputError(
-                    f"no effort of '{self.robot.dofs[row]}' is logged to judge its equation by; "
-                    "choose another log with --validate."
-                )
+        missing = np.all([np.isnan(one.right_side()).all(axis=0) for one in motions], axis=0)
+        if motions and missing.any():
+            name = self.robot.dofs[motions[0].rows[int(np.argmax(missing))]]
+            raise InputError(
+                f"no effort of '{name}' is logged to judge its equation by; choose another log "
+                "with --validate."
+            )
         return motions
 
     def _regression(self, scales: Vector, slow: Vector | None = None, **terms: bool) -> Regression:

@@ -123,7 +123,10 @@ def springs_of(elastic: ElasticJoints, dynamics: IdentifiedDynamics) -> tuple[Ve
     """Return stiffness and damping of springs, with what dynamics say in place of today's."""
     stiffness, damping = (
         np.array([said.get(name, now) for name, now in zip(elastic.joints, values, strict=True)])
-        for said, values in zip(dynamics[3:], elastic.stiffness_damping, strict=True)
+        for said, values in (
+            (dynamics.stiffness, elastic.stiffness),
+            (dynamics.damping, elastic.damping),
+        )
     )
     return stiffness, damping
 
