@@ -126,7 +126,9 @@ _ADDRESSES: dict[tuple[Any, tuple[Any, ...]], tuple[int, int]] = {}
 """By kernel and kinds of arguments: the addresses of an entrance, and of the kernel."""
 
 
-def call_addresses(kernel: Any, arguments: Sequence[Any], words: list[int]) -> tuple[int, int]:
+def call_addresses(
+    kernel: Any, arguments: Sequence[Any], words: list[int]
+) -> tuple[tuple[Any, ...], tuple[int, int]]:
     """Lay out arguments for machine code; return what calls a kernel with them.
 
     Args:
@@ -135,13 +137,14 @@ def call_addresses(kernel: Any, arguments: Sequence[Any], words: list[int]) -> t
         words: Receives their words.
 
     Returns:
-        The address of the entrance that takes the words apart, and that of the kernel; 0 where
-        Python calls it, because nothing is compiled or this Numba was not tried.
+        The kinds of arguments; and the address of the entrance that takes the words apart, and that
+        of the kernel; 0 where Python calls it, because nothing is compiled or this Numba was not
+        tried.
     """
     kinds = pack_arguments(arguments, words)
     if config.DISABLE_JIT or not is_tested_numba:
-        return 0, 0
+        return kinds, (0, 0)
     if (kernel, kinds) not in _ADDRESSES:
         with _COMPILING:
             _ADDRESSES[kernel, kinds] = kernel.call_addresses(arguments)
-    return _ADDRESSES[kernel, kinds]
+    return kinds, _ADDRESSES[kernel, kinds]

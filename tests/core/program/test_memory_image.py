@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel, KernelSequence
-from ukctrl.core.program.kernel_sequence import run_if_equal
+from ukctrl.core.program.kernel_sequence import LINKED, run_if_equal
 from ukctrl.core.program.memory_image import (
     CallbackAddress,
     KernelAddress,
@@ -81,6 +81,14 @@ def test_tables_within_kernels_are_told_with_all_their_addresses():
 class Part:
     def step(self):
         """Do nothing."""
+
+
+def test_what_a_table_was_linked_to_stays_in_this_process():
+    chosen, inner = np.zeros(1), KernelSequence([BoundKernel(add, *np.ones((3, 2)))] * 2)
+    inner.lines[0, LINKED] = 123456789
+    image = MemoryImage(KernelSequence([inner.when_equal(chosen, 0)]), ())
+    assert 123456789 not in words(image.variable)
+    assert 123456789 not in words(image.constant)
 
 
 def test_steps_of_python_are_named():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl.simulation.assemble.loop import output_times
+from ukctrl.simulation.events import event_schedule
 from ukctrl.simulation.events.event_schedule import MAX_SEGMENT, EventSchedule
 
 GRID = [0.1 * k for k in range(11)]
@@ -52,11 +53,12 @@ def test_a_moment_at_the_very_end_is_none():
     assert len(scheduled(ticks=[0.0, 1.0 - 1e-12])) == 1
 
 
-def test_a_part_ends_where_the_plant_changes_and_where_it_has_enough():
+def test_a_part_ends_where_the_plant_changes_and_where_it_has_enough(monkeypatch):
+    monkeypatch.setattr(event_schedule, "SEGMENT_SECONDS", np.inf)
     ticks = [1e-3 * k for k in range(1000)]
     parts = list(EventSchedule(GRID, 1.0, NEAR, ticks, (), [0.0202, 0.9]).segments())
     starts = [part.times[0, 0] for part in parts]
-    wanted = [0.0, 0.001, 0.003, 0.007, 0.015, 0.0202, 0.052, 0.116, 0.244, 0.5, 0.756, 0.9]
+    wanted = [0.0, 0.001, 0.003, 0.007, 0.015, 0.0202, 0.052, 0.116, 0.244, 0.5, 0.9]
     np.testing.assert_allclose(starts, wanted, atol=NEAR)
     assert [part.times[0, 0] for part in parts if part.plant_changes] == [0.0202, 0.9]
     fine = np.linspace(0.0, 1.0, 10_001)
@@ -64,6 +66,12 @@ def test_a_part_ends_where_the_plant_changes_and_where_it_has_enough():
     sizes = [part.events[-1, 3] - part.events[0, 2] for part in parts]
     assert sum(sizes) == len(fine)
     assert max(sizes) < MAX_SEGMENT + 20
+
+
+def test_parts_that_take_long_stay_short_so_that_somebody_may_stop_the_run(monkeypatch):
+    monkeypatch.setattr(event_schedule, "SEGMENT_SECONDS", 0.0)
+    ticks = [1e-3 * k for k in range(50)]
+    assert {len(part.times) for part in EventSchedule(GRID, 1.0, NEAR, ticks).segments()} == {1}
 
 
 @pytest.mark.parametrize("t0", [0.0, 0.7, -3.0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from ukctrl.core.arrays import Indices, Vector
@@ -44,12 +45,21 @@ READS = {MULTIPLY_ADD: 3, DIVIDE: 2, COPY: 1, LESS: 2, JUMP: 0, ATAN2: 2}
 """How many places an operation reads; of a function one."""
 PASSES_ON = {MULTIPLY_ADD: 3, DIVIDE: 1, COPY: 1, **dict.fromkeys((SIN, COS, TAN, SQRT, LOG), 1)}
 """Of so many of the places that it reads an operation has no finite value where one has none."""
+FOLDED = (0.0, 1.0, -1.0)
+"""Constants by which sums and products are written; -0.0 is among them."""
 MOST_OPERATIONS = 4000
 """Beyond, code grows and nothing is gained: numbers wait for memory then."""
 
 
 def straight_line(
-    module: Any, symbol: str, code: Indices, w: Vector, inputs: Indices, outputs: Indices
+    module: Any,
+    symbol: str,
+    code: Indices,
+    w: Vector,
+    inputs: Indices,
+    outputs: Indices,
+    *,
+    reads_constants: bool = False,
 ) -> Any:
     """Write a formula as a function of its arguments' addresses, and of where results go.
 
@@ -60,6 +70,8 @@ def straight_line(
         w: Places, with the constants in theirs.
         inputs: Which argument, where in it, and its place, shape ``(k, 3)``.
         outputs: Where the results are.
+        reads_constants: Whether constants but those of `folded` are read where they are, whose
+            address comes behind those of the arguments.
 
     Returns:
         The function, which returns whether all that was computed is finite: else the interpreter
@@ -70,11 +82,20 @@ def straight_line(
     if len(code) > MOST_OPERATIONS or not known >= {op for op, *_ in operations}:
         return None
     count = 1 + int(inputs[:, 0].max(initial=-1))
+    count += 1 if reads_constants else 0
     kind = ir.FunctionType(ir.IntType(1), [DOUBLE.as_pointer()] * (count + 1))
     function = ir.Function(module, kind, symbol)
     function.linkage = "internal"
-    _Writer(function, operations, w, inputs, outputs).write()
+    _Writer(function, operations, w, inputs, outputs, reads_constants).write()
     return function
+
+
+def folded(code: Indices, w: Vector, inputs: Indices) -> Vector:
+    """Return the constants that arithmetic may be left out for, NaN at all other places."""
+    known: Vector = np.where(np.isin(w, FOLDED), w, np.nan)
+    known[code[~np.isin(code[:, 0], (LESS, JUMP)), 1]] = np.nan
+    known[inputs[:, 2]] = np.nan
+    return known
 
 
 class _Writer:
@@ -87,8 +108,10 @@ class _Writer:
         w: Vector,
         inputs: Indices,
         outputs: Indices,
+        reads_constants: bool,
     ) -> None:
         self._function, self._operations = function, operations
+        self._reads_constants = reads_constants
         self._inputs, self._outputs = inputs.tolist(), outputs.tolist()
         self._builder = ir.IRBuilder(function.append_basic_block())
         self._w, self._places = w, dict[int, Any]()
@@ -101,7 +124,6 @@ class _Writer:
         # LLVM makes values of them
         for place in sorted(written | {to for _, _, to in self._inputs}):
             self._places[place] = builder.alloca(DOUBLE)
-            builder.store(DOUBLE(float(self._w[place])), self._places[place])
         self._sum = builder.alloca(DOUBLE)
         builder.store(DOUBLE(0.0), self._sum)
         for argument, at, to in self._inputs:
@@ -148,6 +170,9 @@ class _Writer:
     def _read(self, place: int) -> Any:
         if place in self._places:
             return self._builder.load(self._places[place])
+        if self._reads_constants and self._w[place] not in FOLDED:
+            constants = self._function.args[-2]
+            return self._builder.load(self._builder.gep(constants, [WORD(place)]))
         return DOUBLE(float(self._w[place]))
 
     def _watch(self, value: Any) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -204,12 +204,30 @@ def link(module: Any, calls: Iterable[KernelCall], arena_size: int) -> Any:
     Raises:
         InputError: A kernel needs what no C library has.
     """
-    calls = tuple(calls)
     whole = llvm.parse_assembly(str(module))
-    visible = {one.name for one in whole.functions if not one.is_declaration}
+    visible = _defined(whole)
+    link_definitions(whole, tuple(calls), with_deferred=True)
+    sizes = {"size": arena_size, "arena_header": ARENA_HEADER, "piece_header": PIECE_HEADER}
+    whole.link_in(_parsed(whole, RUNTIME.format(enter=ENTER_ARENA, **sizes)))
+    whole.link_in(_parsed(whole, "".join(_refusals(whole))))
+    unknown = sorted(set(undefined_symbols(whole)) - LIBRARY_FUNCTIONS)
+    if unknown:
+        raise InputError(f"machine code needs {', '.join(unknown)}, which no C library has.")
+    make_internal(whole, visible)
+    return whole
+
+
+def link_definitions(whole: Any, calls: Sequence[KernelCall], *, with_deferred: bool) -> None:
+    """Take into a module what it calls of kernels, and what they call.
+
+    Args:
+        whole: The module.
+        calls: Its kernels.
+        with_deferred: Whether deferred kernels are compiled for it; else it reads their cells.
+    """
     looked = set[str]()
-    while missing := sorted(set(_undefined(whole)) - looked):
-        libraries, cells = _libraries(calls), bindings()
+    while missing := sorted(set(undefined_symbols(whole)) - looked):
+        libraries, cells = _libraries(calls), bindings() if with_deferred else {}
         looked.update(missing)
         for name in missing:
             if name in cells:
@@ -219,16 +237,17 @@ def link(module: Any, calls: Iterable[KernelCall], arena_size: int) -> Any:
             else:
                 continue
             whole.link_in(part)
-    sizes = {"size": arena_size, "arena_header": ARENA_HEADER, "piece_header": PIECE_HEADER}
-    whole.link_in(_parsed(whole, RUNTIME.format(enter=ENTER_ARENA, **sizes)))
-    whole.link_in(_parsed(whole, "".join(_refusals(whole))))
-    unknown = sorted(set(_undefined(whole)) - LIBRARY_FUNCTIONS)
-    if unknown:
-        raise InputError(f"machine code needs {', '.join(unknown)}, which no C library has.")
+
+
+def make_internal(whole: Any, visible: Collection[str]) -> None:
+    """Hide all that a module defines but for some symbols: what nobody calls is dropped then."""
     for one in (*whole.functions, *whole.global_variables):
         if not one.is_declaration and one.name not in visible:
             one.linkage = "internal"
-    return whole
+
+
+def _defined(whole: Any) -> set[str]:
+    return {one.name for one in whole.functions if not one.is_declaration}
 
 
 def written_arrays(calls: Iterable[KernelCall], arena_size: int) -> dict[KernelCall, list[bool]]:
@@ -317,7 +336,8 @@ def _cell_text(name: str, cell: Any) -> str:
     return f'declare void @"{symbol}"()\n@"{name}" = constant i64 {kernel}\n'
 
 
-def _undefined(module: Any) -> Iterator[str]:
+def undefined_symbols(module: Any) -> Iterator[str]:
+    """Yield what a module needs of others."""
     for one in (*module.functions, *module.global_variables):
         if one.is_declaration and not one.name.startswith("llvm."):
             yield one.name

@@ -59,11 +59,8 @@ class MachineCodeStore:
     @staticmethod
     def of(function: FunctionType) -> MachineCodeStore:
         """Return that of a function of Python."""
-        content = f"{function.__code__.co_firstlineno} {_closure(function)}"
-        # the folder's name has the hash of our sources: a stranger's file has its own
-        if not _is_ours(function):
-            content += _file_digest(function.__code__.co_filename)
-        return MachineCodeStore(f"{function.__module__}.{function.__qualname__}", content)
+        label = f"{function.__module__}.{function.__qualname__}"
+        return MachineCodeStore(label, source_content(function))
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return machine code, or None where there is none; this process then has the lock on it.
@@ -171,6 +168,13 @@ def _type_text(kind: Any) -> str:
         return str(kind)
     of = getattr(kind, "instance_class", tuple)
     return f"{of.__module__}.{of.__qualname__}({', '.join(map(_type_text, kind))})"
+
+
+def source_content(function: FunctionType) -> str:
+    """Return what tells the source of a function from others of its name."""
+    content = f"{function.__code__.co_firstlineno} {_closure(function)}"
+    # the folder's name has the hash of our sources: a stranger's file has its own
+    return content if _is_ours(function) else content + _file_digest(function.__code__.co_filename)
 
 
 def _closure(function: FunctionType) -> str:

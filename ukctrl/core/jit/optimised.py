@@ -1,13 +1,17 @@
 """Optimised code: object code of a module of LLVM, as a whole.
 
     python optimised.py TRIPLE PROCESSOR FEATURES < module.ll > code.o
+    python optimised.py TRIPLE PROCESSOR FEATURES HEAD FILE CLAIM < module.bc
 
-As a program it turns loops of known length into straight lines, however long, by options that hold
-for a whole process.
+The first turns loops of known length into straight lines, however long, by options that hold for a
+whole process. The second writes a line of text and the code behind it, all at once, and takes away
+the file that tells others that it is at it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -43,19 +47,39 @@ def optimised_code(text: str, target: Sequence[str], rounds: int = 1) -> bytes:
         target: Triple, processor and features.
         rounds: How often it is optimised.
     """
-    module, machine = llvm.parse_assembly(text), machine_of(*target)
+    return _code_of(llvm.parse_assembly(text), target, rounds)
+
+
+def _code_of(module: Any, target: Sequence[str], rounds: int) -> bytes:
+    machine = machine_of(*target)
     for _ in range(rounds):
         optimise(module, machine)
     return bytes(machine.emit_object(module))
 
 
+def write_code(bitcode: bytes, target: Sequence[str], head: str, file: str, claim: str) -> None:
+    """Write the code of a module to a file, behind a line of text."""
+    try:
+        code = _code_of(llvm.parse_bitcode(bitcode), target, 1)
+        part = f"{file}.{os.getpid()}"
+        with open(part, "wb") as output:
+            output.write(head.encode() + b"\n" + code)
+        os.replace(part, file)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(claim)
+
+
 def main() -> None:
     """Read a module, and write its code."""
+    target, names = sys.argv[1:4], sys.argv[4:]
+    if names:
+        write_code(sys.stdin.buffer.read(), target, *names)
+        return
     for option in STRAIGHT_LINES:
         llvm.set_option("optimised", option)
     # once a loop has become a line, those within have known lengths
-    code = optimised_code(sys.stdin.read(), sys.argv[1:], rounds=2)
-    sys.stdout.buffer.write(code)
+    sys.stdout.buffer.write(optimised_code(sys.stdin.read(), target, rounds=2))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ class BoundKernel:
         fault: Answers a negative number that the kernel returned.
         nested: The `KernelSequence` that the kernel runs itself, and whose faults come before those
             that ``fault`` knows; or None.
+        kinds: What its arguments are, as of `ukctrl.core.jit.block_layout.pack_arguments`.
         trampoline: Address of what takes the block apart, or 0 where Python calls the kernel.
         block: Address of the kernel's address and its arguments.
         words: What is there.
@@ -44,7 +45,7 @@ class BoundKernel:
             # what failed inside knows better than the kernel around it
             self.fault = lambda code: inside.take_fault() or (fault(code) if fault else None)
         words: list[int] = [0]
-        self.trampoline, words[0] = call_addresses(kernel, arguments, words)
+        self.kinds, (self.trampoline, words[0]) = call_addresses(kernel, arguments, words)
         # kept, for machine code reads at its address
         self.words = array("q", words)
         self.block = self.words.buffer_info()[0]

@@ -25,7 +25,10 @@ from ukctrl.core.program.bound_kernel import BoundKernel
 
 TRAMPOLINE, BLOCK, ANSWER = range(3)
 """Columns of a table's lines: two addresses, and what the kernel returned last. The first line has
-the address of `_come_back`, the number of the table, and whether all must stop."""
+the address of `_come_back`, the number of the table, and what it is `LINKED` to."""
+LINKED = ANSWER
+"""In the first line: where one function is that does what all lines do, or 0; see
+`ukctrl.simulation.step.linked_sequence`."""
 PYTHON_STEP = 0
 """Instead of an entrance: the step is a function of Python, or a kernel that Python calls."""
 FAULT, STOP = -1, -2
@@ -58,6 +61,9 @@ def _run(lines: Indices) -> int:
     Returns 0, or `FAULT` or `STOP` where a line failed and Python had no help; the rest of the
     lines did not run then.
     """
+    if lines[0, LINKED] != 0:
+        linked: int = compiled_enter(lines[0, LINKED], lines.ctypes.data)
+        return linked
     for k in range(1, len(lines)):
         code = -1
         # a Python step fails on purpose: the way back to Python is the same

@@ -20,6 +20,7 @@ from ukctrl.core.program.bound_kernel import BoundKernel
 from ukctrl.core.program.kernel_sequence import (
     ANSWER,
     BLOCK,
+    LINKED,
     TRAMPOLINE,
     KernelSequence,
     live_sequences,
@@ -67,7 +68,7 @@ class MemoryImage:
     Attributes:
         variable: Bytes that a run may change; where addresses are, zero.
         constant: Bytes that it does not.
-        addresses: What stands at some places of ``variable``, by their offsets.
+        addresses: What stands at some places of ``variable``, by their offsets; None is 0.
         bound_kernels: All that is run, sequences within kernels included.
         python_steps: Names of steps that machine code cannot take.
     """
@@ -172,6 +173,8 @@ class MemoryImage:
         for address, sequence in self._tables.items():
             table = self._place(address).offset
             yield table + WORD_BYTES * TRAMPOLINE, CallbackAddress()
+            # what it was linked to is a function of this process
+            yield table + WORD_BYTES * LINKED, None
             for k, item in enumerate(sequence.items, 1):
                 if not isinstance(item, BoundKernel):
                     continue

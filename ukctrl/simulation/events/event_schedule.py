@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
@@ -28,9 +29,10 @@ TICK, ARRIVAL, CHANGE, OUTPUT = range(4)
 """Places in a cursor: how many of each are behind."""
 TIME_RTOL = 1e-9
 """Moments this close are one, in control periods or, without any, output intervals."""
-MAX_SEGMENT = 256
-"""Spans, and outputs in them, that are looked at together at most; between parts Ctrl-C and
-progress have their turn."""
+MAX_SEGMENT = 8192
+"""Spans, and outputs in them, that are looked at together at most."""
+SEGMENT_SECONDS = 0.01
+"""Segments that take less are made longer; between them Ctrl-C and progress have their turn [s]."""
 
 
 class Interval(NamedTuple):
@@ -128,6 +130,8 @@ class EventSchedule:
 
     def segments(self) -> Iterator[Segment]:
         """Yield the spans, ever more at a time; where the plant changes a part begins."""
+        # machine code is not interrupted within a segment: the first are short, so that Ctrl-C is
+        # answered from the start
         capacity = 1
         while True:
             times, events = np.zeros((capacity, 2)), np.zeros((capacity, 5), dtype=np.int64)
@@ -135,10 +139,10 @@ class EventSchedule:
             count = next_intervals(*args, times, events)
             if not count:
                 return
-            # machine code is not interrupted within a segment: the first are short, so that Ctrl-C
-            # is answered from the start
-            capacity = min(2 * capacity, MAX_SEGMENT)
+            began = time.perf_counter()
             yield Segment(times[:count], events[:count], self._moments.outputs)
+            if time.perf_counter() - began < SEGMENT_SECONDS:
+                capacity = min(2 * capacity, MAX_SEGMENT)
 
     def intervals(self) -> Iterator[Interval]:
         """Yield the spans one by one."""

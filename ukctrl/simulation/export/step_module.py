@@ -209,6 +209,8 @@ class StepModule:
         (base,) = function.args
         places: dict[bool, dict[int, int]] = {False: {}, True: {}}
         for offset, target in self._image.addresses.items():
+            if target is None:
+                continue
             if isinstance(target, Place):
                 places[target.is_constant][offset] = target.offset
                 continue

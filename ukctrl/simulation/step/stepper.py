@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import config, is_tested_numba
 from ukctrl.core.program import KernelSequence
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed, check_bounded, locate_event
@@ -56,6 +57,10 @@ from ukctrl.simulation.step.plant_tables import (
 )
 from ukctrl.simulation.step.reset import InitialArrays
 
+is_linkable = is_tested_numba and not config.DISABLE_JIT
+if is_linkable:
+    from ukctrl.simulation.step.linked_sequence import LinkedTables
+
 PROGRESS_INTERVAL = 0.02
 """After so long Ctrl-C and progress have their turn [s]."""
 Progress = Callable[[float, float], None]
@@ -99,6 +104,8 @@ class Stepper:
         """What all tables held before the run."""
         self.tables: dict[Dynamics, PlantTables] = {}
         """What happens around each plant that the run has come to."""
+        self._linked: list[LinkedTables] = []
+        """Those of them that run often."""
 
     def run(self) -> None:
         """Run to the end.
@@ -109,6 +116,8 @@ class Stepper:
         stands behind the memory.
         """
         loop = self._loop
+        for one in self._linked:
+            one.begin()
         q, v, memory = loop.state
         fed = np.zeros(1 if loop.integrates_energy or loop.sampled else 0)
         state = IntegratorState(q, v, fed if loop.sampled else np.append(memory, fed))
@@ -161,6 +170,10 @@ class Stepper:
                 loop.plants.integrator.step_method,
             )
             self.initial_arrays.add(*tables)
+            if is_linkable:
+                linked = LinkedTables((loop.plants.integrator.system.steps, tables.tick))
+                linked.begin()
+                self._linked.append(linked)
         return self.tables[plant]
 
     def tick_table(self) -> KernelSequence:
@@ -304,6 +317,8 @@ class Stepper:
 
     def _report_progress(self, t: float) -> None:
         """Tell how far the run is."""
+        for one in self._linked:
+            one.pass_time()
         self.progress(t - self._loop.t0, self._loop.t1 - self._loop.t0)
 
     def _apply_switches(self, t: float, state: IntegratorState) -> IntegratorState:
