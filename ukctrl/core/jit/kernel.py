@@ -112,6 +112,7 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         self._is_stored: dict[Any, bool] = {}
         self._cells: dict[Any, LazyBinding] = {}
         self._entrances: dict[Any, tuple[Any, int, Any]] = {}
+        self._worth: dict[Any, bool] = {}
         self.name = f"{function.__module__}:{function.__qualname__}"
         # the first of a name: stored machine code finds its kernel by it
         KERNELS.setdefault(self.name, self)
@@ -241,23 +242,34 @@ class Kernel(Dispatcher):  # type: ignore[misc]  # checkers know nothing of Numb
         # compile
         if _interpreting.depth and not self.has_python_entry:
             return self.py_func
+        words: list[int] = [0]
+        kinds: tuple[Any, ...] | None = None
+        with contextlib.suppress(TypeError):  # what no block can hold
+            kinds = pack_arguments(arguments, words)
         # before calls are counted: a deferred kernel may never be worth its compiling
-        if self._deferred and not self.is_worth_compiling(tuple(map(type_of, arguments))):
+        if self._deferred and not (kinds in self._entrances or self._is_worth(kinds, arguments)):
             return self._try_in_python
         self._compilation_chain_init_hook()
         self._calls += 1
         is_whole = len(arguments) == self.py_func.__code__.co_argcount
         # an entry of its own takes longer to compile than this many calls by the block lose
         if is_whole and self._calls < CALLS_BEFORE_ENTRY and not self.has_python_entry:
-            with contextlib.suppress(TypeError):  # what no block can hold
-                words = [0]
-                kinds = pack_arguments(arguments, words)
-                if kinds not in self._entrances:
+            with contextlib.suppress(TypeError):
+                if kinds is not None and kinds not in self._entrances:
                     self._entrances[kinds] = self._entrance(tuple(map(type_of, arguments)))
-                enter, words[0], returned = self._entrances[kinds]
-                if enter is not None:
+                if kinds is not None and self._entrances[kinds][0] is not None:
+                    enter, words[0], returned = self._entrances[kinds]
                     return _BlockCall(enter, words, returned)
         return self.make_python_entry(tuple(self.typeof_pyval(value) for value in arguments))
+
+    def _is_worth(self, kinds: tuple[Any, ...] | None, arguments: Sequence[Any]) -> bool:
+        """Return what `is_worth_compiling` does, from arguments and what a block tells of them."""
+        if self._seconds > SECONDS_BEFORE_COMPILING:
+            return True
+        # Numba's types take longer than most functions that are deferred: looked for once
+        if kinds is None or kinds not in self._worth:
+            self._worth[kinds] = self.is_worth_compiling(tuple(map(type_of, arguments)))
+        return self._worth[kinds]
 
     def _entrance(self, arguments: tuple[Any, ...]) -> tuple[Any, int, Any]:
         """Return what calls the kernel with a block, its address, and the type that it returns."""

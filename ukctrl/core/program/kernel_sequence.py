@@ -180,6 +180,10 @@ class KernelSequence:
         ids = {id(array) for array in arrays}
         return any(not isinstance(step, BoundKernel) or step.uses(ids) for step in self.items)
 
+    def as_step(self) -> BoundKernel:
+        """Return what runs them as one step of others, and as what they are linked to."""
+        return BoundKernel(run, self.lines, inside=self)
+
     def when_equal(self, chosen: Vector, number: int) -> BoundKernel:
         """Return what runs them where the first entry of an array is a number."""
         return BoundKernel(run_if_equal, chosen, float(number), self.lines, inside=self)

@@ -94,7 +94,7 @@ def sample_sequence(
     plant, belief, effects = loop.plant, loop.believed_model, loop.effects
     s, b, tick, system = plant.snapshot, belief.snapshot, loop.tick, loop.plants.integrator.system
     u, drives = applied_input(effects, s, loop.held_input if loop.sampled else tick.u)
-    asked_at, a, first = s.clock, system.arrays.a, [*system.steps.items, *drives]
+    asked_at, a, first = s.clock, system.arrays.a, [system.steps.as_step(), *drives]
     if not system.steps.contains_all(plant.motor_steps):
         # the rates of large robots leave out the terms of their motors; authority needs them
         first += plant.motor_steps.items
