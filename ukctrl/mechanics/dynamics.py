@@ -266,11 +266,13 @@ class Dynamics:
         u: Vector,
         miss: Vector,
         fault: FaultHandler,
+        *,
+        is_constant: bool = False,
     ) -> KernelStep:
         """Return what writes the least input for a demand, by the kernel that suits the robot.
 
         Arguments are those of `ukctrl.core.algebra.least_norm_input.checked_input`, and what a code
-        below zero leads to.
+        below zero leads to; and whether ``A`` is the same at all states.
         """
         # by the adjoint if nobody reads G and effort is the metric; else blockwise, else dense
         if self._rows_first and demand.G is self.G and not demand.R.size:
@@ -292,7 +294,8 @@ class Dynamics:
             return BoundKernel(checked_adjoint_input, *adjoint_args, fault=with_motors)
         # a swarm: body by body, in time and memory that grow with the bodies
         if self.separate:
-            block_args = self.ties, demand, reach, u, miss
+            kept = block_diagonal.kept_owners(len(demand.A) if is_constant else 0)
+            block_args = self.ties, kept, demand, reach, u, miss
             return BoundKernel(block_diagonal.blockwise_input, *block_args, fault=fault)
         m, n = demand.A.shape
         buffers = input_buffers(m, n, len(u), len(demand.R) > 0)

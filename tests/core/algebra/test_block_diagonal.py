@@ -105,9 +105,12 @@ def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, w
         G[APART : 2 * APART] *= 1e-6
     b, u0 = rng.standard_normal(m), rng.standard_normal(2 * BODIES)
     found, desk = [], input_buffers(m, SIZE, 2 * BODIES, False)
+    nothing, kept = block_diagonal.kept_owners(0), block_diagonal.kept_owners(m)
     for solve in (
         lambda *given: least_norm_input.checked_input(desk, *given),
-        lambda *given: block_diagonal.blockwise_input(ties, *given),
+        lambda *given: block_diagonal.blockwise_input(ties, nothing, *given),
+        lambda *given: block_diagonal.blockwise_input(ties, kept, *given),
+        lambda *given: block_diagonal.blockwise_input(ties, kept, *given),
     ):
         u, miss = np.zeros(2 * BODIES), np.zeros(m)
         demand = least_norm_input.ServoProblem(
@@ -115,13 +118,20 @@ def test_the_input_body_by_body_is_the_least_that_meets_all_rows(robots, rows, w
         )
         code = solve(demand, reach, u, miss)
         found.append((code, u, miss))
-    assert found[0][0] == found[1][0]
+    assert found[0][0] == found[1][0] == found[2][0] == found[3][0]
+    # what is known of the rows beforehand changes no bit, found now or before
+    assert kept.found[0] > 0
+    for _, u, miss in found[2:]:
+        np.testing.assert_array_equal(u, found[1][1])
+        np.testing.assert_array_equal(miss, found[1][2])
     if found[0][0] != least_norm_input.UNDECIDED:
         np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found[1][2], found[0][2], rtol=1e-9, atol=1e-9)
     together, apart = np.zeros(m), np.zeros(m)
     firm = input_authority.surely_full_rank(L, A, G, motors, together)
-    assert block_diagonal.blockwise_full_rank(ties, L, A, G, motors, apart) == firm
+    assert block_diagonal.blockwise_full_rank(ties, kept, L, A, G, motors, apart) == firm
+    np.testing.assert_allclose(apart, together, **CLOSE)
+    assert block_diagonal.blockwise_full_rank(ties, nothing, L, A, G, motors, apart) == firm
     np.testing.assert_allclose(apart, together, **CLOSE)
 
 
@@ -142,8 +152,9 @@ def test_particles_are_tied_to_themselves_and_arms_to_all_of_it():
     np.testing.assert_array_equal(arm.ties, block_diagonal.single_block(2, arm.nu))
 
 
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(robots, seed):
+def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(robots, seed, known):
     """Rows of one body each, one without a grip that is taken for rounding, against A G itself."""
     _, ties, M, B = robots
     rng, rows = np.random.default_rng(seed), 6
@@ -153,7 +164,10 @@ def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(ro
     asked, grips = rng.standard_normal(rows), np.ones(rows)
     grips[seed] = 1e-12
     now = AuthorityRecord(np.zeros(1), np.zeros(1), np.zeros(1))
-    assert record_orthogonal_authority(ties, A, G, asked, grips, 1e-9, now)
+    kept = block_diagonal.kept_owners(rows if known else 0)
+    if known:  # found where somebody asks, without the row that has no grip as any other
+        block_diagonal.owners_of(ties, A, kept)
+    assert record_orthogonal_authority(ties, kept, A, G, asked, grips, 1e-9, now)
     sizes = np.linalg.svd(np.delete(A, seed, axis=0) @ G, compute_uv=False)
     assert now.rank[0] == rows - 1
     np.testing.assert_allclose(now.sigma_min[0], sizes.min(), **CLOSE)
@@ -161,5 +175,5 @@ def test_what_motors_do_about_rows_that_share_none_is_that_of_singular_values(ro
     A[-1] = A[(seed + 1) % rows] if (seed + 1) % rows != rows - 1 else A[(seed + 2) % rows]
     grips[:] = 1.0
     assert not record_orthogonal_authority(
-        ties, A, G, asked, grips, 1e-9, now
+        ties, block_diagonal.kept_owners(0), A, G, asked, grips, 1e-9, now
     )  # two rows ask the same motors

@@ -7,6 +7,7 @@ import pytest
 
 from ukctrl.core.algebra import active_set_qp, multipliers, nearest_input, sparse_products
 from ukctrl.core.algebra import factorisation as lib
+from ukctrl.core.algebra.block_diagonal import kept_owners
 from ukctrl.core.algebra.factorisation import PivotedLQ
 from ukctrl.mechanics.constraints.constraint import Rows
 from ukctrl.simulation.record import sample_kernels
@@ -339,7 +340,7 @@ def test_plain_quantities_of_a_sample(whole, asks, asked_at):
     u, b, beta, phi, demand = random(5, nu), *random(6, 4, m)
     ties, now = np.tile(np.array([0, n, 0, nu]), (n, 1)), plain(n, nu, m, whole=whole)
     sample_kernels.record_state(
-        PlantState(np.array([0.5]), q, v, a, u), ties, M, B, Rows(A, b, beta, phi),
+        PlantState(np.array([0.5]), q, v, a, u), ties, kept_owners(0), M, B, Rows(A, b, beta, phi),
         a_free, G, RowDemand(demand, np.array([asks]), np.array([asked_at])),
         np.array([7.0]), now,
     )  # fmt: skip
@@ -358,18 +359,17 @@ def test_what_motors_can_do_about_rows_of_which_no_two_share_an_input():
     G = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 2.0]])
     A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     asked, now = np.array([1.0, 3.0, 4.0]), AuthorityRecord(*np.full((3, 1), 9.0))
-    assert sample_kernels.record_orthogonal_authority(ties, A, G, asked, np.ones(3), 1e-9, now)
+    unknown, ask = kept_owners(0), sample_kernels.record_orthogonal_authority
+    assert ask(ties, unknown, A, G, asked, np.ones(3), 1e-9, now)
     assert (now.rank[0], now.sigma_min[0], now.reach[0]) == (2.0, 2.0, 4.0)
     lost = np.array([1.0, 1e-9, 1.0])  # a row without grip
-    assert sample_kernels.record_orthogonal_authority(ties, A, G, asked, lost, 1e-9, now)
+    assert ask(ties, unknown, A, G, asked, lost, 1e-9, now)
     assert (now.rank[0], now.sigma_min[0], now.reach[0]) == (1.0, 5.0, 5.0)
-    assert sample_kernels.record_orthogonal_authority(ties, A, G, asked, np.zeros(3), 1e-9, now)
+    assert ask(ties, unknown, A, G, asked, np.zeros(3), 1e-9, now)
     assert (now.rank[0], now.sigma_min[0]) == (0.0, 0.0)
     assert now.reach[0] == pytest.approx(np.sqrt(26.0))
     shared = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    assert not sample_kernels.record_orthogonal_authority(
-        ties, shared, G, asked, np.ones(3), 1e-9, now
-    )
+    assert not ask(ties, unknown, shared, G, asked, np.ones(3), 1e-9, now)
 
 
 def test_reactions_of_a_sample():

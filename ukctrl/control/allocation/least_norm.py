@@ -155,6 +155,7 @@ class _LeastNormAllocator(Allocator):
         self._rank = task.rank
         self._coupling = spec.coupling
         self._names = rows
+        self._has_constant_matrix = all(one.has_constant_matrix for one in task.servo)
         if spec.coupling == "stacked":
             self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
         self._raises = spec.on_infeasible == "raise"
@@ -176,11 +177,19 @@ class _LeastNormAllocator(Allocator):
             # the rest is then least beside both: the preferred input and the feedback's share
             preferred, u0 = u0, np.zeros(len(u0))
             yield from self._feedback_input(rows, demand, R_feedback, dynamics, preferred, u0)
-        yield self._least_norm_step(equation, R, u0, dynamics, u)
+        is_constant = self._has_constant_matrix and equation.A is rows.A
+        yield self._least_norm_step(equation, R, u0, dynamics, u, is_constant=is_constant)
         yield from self._null_space.adjustment_steps(u, rows.A, R, dynamics)
 
     def _least_norm_step(
-        self, equation: InputEquation, R: Matrix, u0: Vector, dynamics: Dynamics, u: Vector
+        self,
+        equation: InputEquation,
+        R: Matrix,
+        u0: Vector,
+        dynamics: Dynamics,
+        u: Vector,
+        *,
+        is_constant: bool = False,
     ) -> KernelStep:
         """Return what writes the least input that meets the rows."""
         A, b, a_free, G = equation
@@ -205,7 +214,8 @@ class _LeastNormAllocator(Allocator):
                 u[:] = u0 + served.solve(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        return dynamics.input_step(servo_problem, reach, u, miss, care)
+        problem = servo_problem, reach, u, miss, care
+        return dynamics.input_step(*problem, is_constant=is_constant)
 
     def _feedback_input(
         self,

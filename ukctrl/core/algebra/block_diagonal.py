@@ -152,6 +152,41 @@ def row_owners(ties: Indices, A: Matrix) -> RowOwners:
     return RowOwners(alone, np.argsort(owners, kind="mergesort") if alone else owners, owners)
 
 
+class KeptOwners(NamedTuple):
+    """The owners of rows that never change, as they were found at first; else without room."""
+
+    found: Indices
+    """0 before, then 1, or 2 where rows are not disjoint, shape ``(1,)``."""
+    order: Indices
+    owners: Indices
+
+
+def kept_owners(count: int) -> KeptOwners:
+    """Return room for so many rows that never change; 0: they may."""
+    return KeptOwners(*(np.zeros(n, dtype=np.int64) for n in (1, count, count)))
+
+
+@allocating
+def owners_of(ties: Indices, A: Matrix, kept: KeptOwners) -> RowOwners:
+    """Return which body each row is of: looking through all rows of a swarm takes long."""
+    if len(kept.owners) == 0:
+        return row_owners(ties, A)
+    if kept.found[0] == 0:
+        split = row_owners(ties, A)
+        kept.order[:] = split.order
+        kept.owners[:] = split.owners
+        kept.found[0] = 1 if split.is_disjoint else 2
+    return RowOwners(kept.found[0] == 1, kept.order, kept.owners)
+
+
+@inlined
+def row_range(ties: Indices, kept: KeptOwners, i: int, n: int) -> tuple[int, int]:
+    """Return between which columns a row may have entries."""
+    if kept.found[0] != 1:
+        return 0, n
+    return ties[kept.owners[i], BEGIN], ties[kept.owners[i], END]
+
+
 class BlockProblem(NamedTuple):
     """What `fast_input` and `surely_full_rank` are given, of one body."""
 
@@ -201,11 +236,11 @@ def next_block(shares: RowOwners, start: int) -> int:
 
 @allocating
 def blockwise_input(
-    ties: Indices, demand: ServoProblem, reach: float, u: Vector, miss: Vector
+    ties: Indices, kept: KeptOwners, demand: ServoProblem, reach: float, u: Vector, miss: Vector
 ) -> int:
     """Write the least input body by body; return as `least_norm_input.checked_input`."""
     A, b, a_free, G, L, motors, R, u0, rtol = demand
-    split = row_owners(ties, A)
+    split = owners_of(ties, A, kept)
     # a metric may couple motors of several bodies
     if not split.is_disjoint or len(R) > 0:
         return rank_or_lost(fast_input(demand, u, miss), demand, miss, reach)
@@ -233,10 +268,16 @@ def blockwise_input(
 
 @allocating
 def blockwise_full_rank(
-    ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector
+    ties: Indices,
+    kept: KeptOwners,
+    L: Matrix,
+    A: Matrix,
+    G: Matrix,
+    motors: Vector,
+    grips: Vector,
 ) -> int:
     """Write the grip of every row, body by body; return as `input_authority.surely_full_rank`."""
-    split = row_owners(ties, A)
+    split = owners_of(ties, A, kept)
     if not split.is_disjoint:
         return surely_full_rank(L, A, G, motors, grips)
     block, start, sure = empty_block_problem(), 0, True

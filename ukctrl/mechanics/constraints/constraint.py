@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast, final
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast, final
 
 import numpy as np
 
@@ -161,6 +161,9 @@ class FrameTrace(NamedTuple):
 @spec
 class Constraint(abc.ABC):
     """A holonomic or nonholonomic constraint, as a user writes it."""
+
+    has_constant_matrix: ClassVar[bool] = False
+    """Whether ``A`` of its rows is the same at all states, and written before any."""
 
     name: str = ""
     """Name of the block of rows; absent: the frame it names, or its kind."""

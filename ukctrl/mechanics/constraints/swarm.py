@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import allocating
+from ukctrl.core.compiled import allocating, inlined
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.compiled_formula import DomainError
 from ukctrl.core.fields import NonNegative, spec
@@ -18,6 +18,9 @@ from ukctrl.mechanics.constraints.constraint import BoundConstraint, Constraint,
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
+
+BLOCK = 64
+"""So many particles are looked at together."""
 
 
 @spec
@@ -36,6 +39,7 @@ class Aggregation(Constraint):
         Passino 2003.
     """
 
+    has_constant_matrix: ClassVar[bool] = True
     kind: Literal["aggregation"] = "aggregation"
     attraction: NonNegative = 1.0
     """$k_a$ [1/s]."""
@@ -88,37 +92,108 @@ def aggregation_rows(
 ) -> int:
     """Write ``b`` and ``beta`` of all particles.
 
+    Each pair is looked at once, block by block, in loops that a processor runs several turns of at
+    once.
+
     Returns 0, or ``-1 - (i * count + j)`` for two particles i, j that are at the same place.
     """
-    count, axes = at.shape
-    collision = 0
+    (count, axes), collision = at.shape, 0
+    # behind the last particle a block may go on
+    places, speeds = np.zeros((axes, count + BLOCK)), np.zeros((axes, count + BLOCK))
+    pushes, changes = np.zeros((axes, count + BLOCK)), np.zeros((axes, count + BLOCK))
+    away, rate = np.empty((axes, BLOCK)), np.empty((axes, BLOCK))
+    square, gain, turn = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for i in range(count):
         for k in range(axes):
-            b[i * axes + k] = 0.0
-            beta[i * axes + k] = v[at[i, k]]
-    away = np.empty(axes)
-    rate = np.empty(axes)
+            places[k, i], speeds[k, i] = q[at[i, k]], v[at[i, k]]
     for i in range(count):
-        for j in range(i):
-            square = 0.0
-            along = 0.0
+        for first in range(0, i, BLOCK):
+            size = min(BLOCK, i - first)
+            square[:] = turn[:] = 0.0
             for k in range(axes):
-                away[k] = q[at[i, k]] - q[at[j, k]]
-                rate[k] = v[at[i, k]] - v[at[j, k]]
-                square += away[k] * away[k]
-                along += away[k] * rate[k]
-            # the caller raises then, whatever is written
-            if not square > 0.0:
-                collision = -1 - (i * count + j)
-            distance = np.sqrt(square)
-            gain = k_a - k_r / distance
-            # the rate of -k_r/|x| is k_r (x . x')/|x|^3
-            turn = k_r * along / (square * distance)
+                place, speed = places[k, i], speeds[k, i]
+                add_distances(place, places[k, first:], away[k], square)
+                add_rates(speed, speeds[k, first:], away[k], rate[k], turn)
+            for j in range(size):
+                # the caller raises then, whatever is written
+                if not square[j] > 0.0:
+                    collision = -1 - (i * count + first + j)
+            write_gains(k_a, k_r, square, turn, gain)
+            for j in range(size, BLOCK):
+                gain[j] = turn[j] = 0.0
             for k in range(axes):
-                push = gain * away[k]
-                change = gain * rate[k] + turn * away[k]
-                beta[i * axes + k] += push
-                beta[j * axes + k] -= push
-                b[i * axes + k] -= change
-                b[j * axes + k] += change
+                # away becomes the push, rate its change
+                scale_rates(gain, turn, away[k], rate[k])
+                scale(gain, away[k])
+                subtract(away[k], pushes[k, first:])
+                subtract(rate[k], changes[k, first:])
+                pushes[k, i] += folded_sum(away[k])
+                changes[k, i] += folded_sum(rate[k])
+    for i in range(count):
+        for k in range(axes):
+            beta[i * axes + k] = v[at[i, k]] + pushes[k, i]
+            b[i * axes + k] = -changes[k, i]
     return collision
+
+
+@inlined
+def add_distances(x: float, places: Vector, away: Vector, square: Vector) -> None:
+    """Write how far a place is from others along an axis; add the squares."""
+    for j in range(BLOCK):
+        d = x - places[j]
+        away[j] = d
+        square[j] += d * d
+
+
+@inlined
+def add_rates(w: float, speeds: Vector, away: Vector, rate: Vector, along: Vector) -> None:
+    """Write the rates of such distances; add their products with them."""
+    for j in range(BLOCK):
+        r = w - speeds[j]
+        rate[j] = r
+        along[j] += away[j] * r
+
+
+@inlined
+def write_gains(k_a: float, k_r: float, square: Vector, turn: Vector, gain: Vector) -> None:
+    """Write ``k_a - k_r/|x|``, and of ``x . x'`` the rate ``k_r (x . x')/|x|^3`` of the second."""
+    for j in range(BLOCK):
+        inverse = 1.0 / np.sqrt(square[j])
+        gain[j] = k_a - k_r * inverse
+        turn[j] = k_r * turn[j] * inverse * inverse * inverse
+
+
+@inlined
+def scale_rates(gain: Vector, turn: Vector, away: Vector, rate: Vector) -> None:
+    """Overwrite rates by those of the pushes."""
+    for j in range(BLOCK):
+        rate[j] = gain[j] * rate[j] + turn[j] * away[j]
+
+
+@inlined
+def scale(gain: Vector, x: Vector) -> None:
+    """Overwrite numbers by their products with others."""
+    for j in range(BLOCK):
+        x[j] *= gain[j]
+
+
+@inlined
+def subtract(x: Vector, out: Vector) -> None:
+    """Take numbers from others."""
+    for j in range(BLOCK):
+        out[j] -= x[j]
+
+
+@inlined
+def folded_sum(x: Vector) -> float:
+    """Return the sum, half of the numbers added to the other half three times."""
+    for j in range(BLOCK // 2):
+        x[j] += x[j + BLOCK // 2]
+    for j in range(BLOCK // 4):
+        x[j] += x[j + BLOCK // 4]
+    for j in range(BLOCK // 8):
+        x[j] += x[j + BLOCK // 8]
+    total = 0.0
+    for j in range(BLOCK // 8):
+        total += x[j]
+    return total

@@ -11,6 +11,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.factorisation import MIN_BLOCKED, copy_into
 from ukctrl.core.algebra.input_authority import WEAK_AUTHORITY
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
@@ -235,17 +236,23 @@ class Recorder:
         asked = (tick.demand, tick.has_demand) if loop.shares_rows else (rows.b, np.zeros(1))
         demand = RowDemand(*asked, source.command_time)
         state = PlantState(s.clock, s.q, s.v, a, u)
-        terms = truth.ties, s.M, s.B, rows, truth.a_free, truth.G
+        is_constant = all(one.has_constant_matrix for one in servo.constraints)
+        kept = block_diagonal.kept_owners(len(servo) if is_constant and truth.separate else 0)
+        terms = truth.ties, kept, s.M, s.B, rows, truth.a_free, truth.G
         yield BoundKernel(record_state, state, *terms, demand, potential, plain)
         yield truth.power_step(a, u, plain.power)
         if len(servo):
             affine = truth.L, rows.A, truth.G, truth.motors, slot("grip"), slot("held")
             # a swarm goes body by body, in time that grows with the bodies
-            apart = (record_block_authority, truth.ties) if truth.separate else (record_authority,)
+            apart = (
+                (record_block_authority, truth.ties, kept)
+                if truth.separate
+                else (record_authority,)
+            )
             # rows that are not surely clear of each other go by singular values, in Python
             yield BoundKernel(*apart, *affine, fault=lambda code: self._record_authority(truth, u))
         if len(servo) >= MIN_BLOCKED:
-            yield self._authority_step(truth)
+            yield self._authority_step(truth, kept)
         if len(truth.passive):
             yield from self._reactions(truth, a, u)
         if source.energy is not None:
@@ -303,7 +310,7 @@ class Recorder:
         if truth.rubs:
             yield BoundKernel(copy_into, truth.nonideal, slot("nonideal_force"))
 
-    def _authority_step(self, truth: Dynamics) -> KernelStep:
+    def _authority_step(self, truth: Dynamics, kept: block_diagonal.KeptOwners) -> KernelStep:
         """Return what keeps what the motors can do about many rows, a sample at a time."""
         A, record = (
             self._loop.servo.rows.A,
@@ -321,6 +328,7 @@ class Recorder:
         return BoundKernel(
             record_orthogonal_authority,
             truth.ties,
+            kept,
             A,
             truth.G,
             demand,

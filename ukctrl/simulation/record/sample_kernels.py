@@ -73,6 +73,7 @@ class RowDemand(NamedTuple):
 def record_state(
     state: PlantState,
     ties: Indices,
+    kept: block_diagonal.KeptOwners,
     M: Matrix,
     B: Matrix,
     rows: Rows,
@@ -109,7 +110,8 @@ def record_state(
     has_demand = demand.is_asked[0] != 0.0 and demand.clock[0] == clock[0]
     for i in range(m):
         record.row_demand[i] = demand.values[i] if has_demand else b[i]
-        for c in range(n):
+        begin, end = block_diagonal.row_range(ties, kept, i, n)
+        for c in range(begin, end):
             record.row_demand[i] -= A[i, c] * a_free[c]
     if len(record.row_response) > 0:
         matmul_into(A, G, record.row_response.reshape(m, nu))
@@ -126,6 +128,7 @@ class AuthorityRecord(NamedTuple):
 @allocating
 def record_orthogonal_authority(
     ties: Indices,
+    kept: block_diagonal.KeptOwners,
     A: Matrix,
     G: Matrix,
     demand: Vector,
@@ -141,11 +144,12 @@ def record_orthogonal_authority(
     rank, smallest, missed = 0.0, np.inf, 0.0
     for i in range(len(A)):
         square = 0.0
-        for c in range(A.shape[1]):
+        begin, end = block_diagonal.row_range(ties, kept, i, A.shape[1])
+        for c in range(begin, end):
             if A[i, c] != 0.0 and grips[i] > lost:
                 for k in range(ties[c, block_diagonal.FIRST], ties[c, block_diagonal.LAST]):
                     row[k] += A[i, c] * G[c, k]
-        for c in range(A.shape[1]):
+        for c in range(begin, end):
             if A[i, c] != 0.0 and grips[i] > lost:
                 for k in range(ties[c, block_diagonal.FIRST], ties[c, block_diagonal.LAST]):
                     if row[k] != 0.0:
@@ -176,10 +180,17 @@ def record_authority(
 
 @compiled
 def record_block_authority(
-    ties: Indices, L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, ranks: Vector
+    ties: Indices,
+    kept: block_diagonal.KeptOwners,
+    L: Matrix,
+    A: Matrix,
+    G: Matrix,
+    motors: Vector,
+    grips: Vector,
+    ranks: Vector,
 ) -> bool:
     """Write the grip of every row, and how many are held, body by body; return if all are."""
-    rank = block_diagonal.blockwise_full_rank(ties, L, A, G, motors, grips)
+    rank = block_diagonal.blockwise_full_rank(ties, kept, L, A, G, motors, grips)
     ranks[0] = rank
     return rank > 0
 
