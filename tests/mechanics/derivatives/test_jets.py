@@ -1,12 +1,15 @@
 """Derivatives of rows along motions: exact where formulas are, measured elsewhere, and the same."""
 
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
 from ukctrl import Robot
+from ukctrl.core.compiled import config
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.expression.codegen import compile_function
 from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.derivatives import Jets, SampledJets, check_smooth, formula_jets, jets_of
 from ukctrl.mechanics.derivatives.path_smoothness import TaylorPath, breakpoints, commensurate_step
@@ -20,7 +23,7 @@ GROWN = 100.0
 """How far beyond its own estimate the measured error may be."""
 
 
-def furuta():
+def furuta(changed=str):
     """A Furuta pendulum in text, with friction; gravity in its potential."""
     return Robot.build(
         Lagrangian(
@@ -30,9 +33,9 @@ def furuta():
                 "m*L*r*cos(pole)*v.arm*v.pole + J/2*v.pole**2",
             ],
             potential="-m*9.81*r*cos(pole)",
-            dissipation="0.05*v.arm**2/2",
-            parameters={"J1": 0.6, "m": 0.5, "L": 0.9, "J": 0.4, "r": 0.6},
-            inputs={"tau": {"arm": "1 + 0.1*cos(pole)"}},
+            dissipation=changed("0.05*v.arm**2/2"),
+            parameters={"J1": 0.6, "m": float(changed("0.5")), "L": 0.9, "J": 0.4, "r": 0.6},
+            inputs={"tau": {"arm": changed("1 + 0.1*cos(pole)")}},
         )
     )
 
@@ -83,6 +86,36 @@ def test_the_measured_derivatives_are_those_of_the_formulas():
         assert (
             error <= GROWN * (measured.uncertainty + np.abs(expected).max(axis=1) * 1e-14)
         ).all()
+
+
+def test_formulas_of_derivatives_are_stored_to_the_last_digit(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    module, derived = sys.modules[formula_jets.__module__], []
+
+    def counted(*given):
+        derived.append(given)
+        return compile_function(*given)
+
+    monkeypatch.setattr(module, "compile_function", counted)
+
+    def answers(robot):
+        # as another process, which remembers nothing
+        for kept in (module._compiled_equation_derivative, module._compiled_rows):
+            kept.cache_clear()
+        jets, before = formula_jets(rows(robot, PATH)), len(derived)
+        found = [jets.derivatives(*state, 4) for state in states(robot)]
+        return np.array(found), len(derived) - before
+
+    first, made = answers(furuta())
+    again, made_again = answers(furuta())
+    assert made > 0
+    assert made_again == 0
+    np.testing.assert_array_equal(first, again)
+    # a mass, a friction and a lever that are off by a rounding are other formulas
+    for old, new in (("0.5", "0.5000000000000001"), ("0.05*", "0.05000000000000001*"),
+                     ("1 + 0.1*", "1 + 0.10000000000000002*")):  # fmt: skip
+        _, made = answers(furuta(lambda text, old=old, new=new: text.replace(old, new)))
+        assert made > 0, old
 
 
 def test_the_motion_is_found_order_by_order_without_rounds(monkeypatch):

@@ -24,6 +24,7 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.compiled_formula import CompiledFormula
+from ukctrl.core.expression.formula_cache import cached_formula
 from ukctrl.core.expression.lagrange_equations import LagrangeEquations
 from ukctrl.core.expression.symbolic import parse
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
@@ -188,9 +189,17 @@ def _equation_derivative(
 def _compiled_equation_derivative(
     motion: LagrangeEquations, B: tuple[Exprs, ...], names: _JetSymbols, k: int
 ) -> CompiledFormula:
+    import sympy
+
     arguments = [*map(names.level, range(k + 2)), *map(names.input, range(k + 1)), "t"]
-    return compile_function(
-        _equation_derivative(motion, B, names, k), arguments, "the equation of motion"
+    # the lines have every number to its last digit, and tell all but what inputs push
+    friction = motion.friction.lines if motion.friction is not None else ()
+    pushes = tuple(sympy.srepr(sympy.sympify(entry)) for row in B for entry in row)
+    return cached_formula(
+        ("equation of motion", motion.dynamics.lines, friction, pushes, names, k),
+        lambda: compile_function(
+            _equation_derivative(motion, B, names, k), arguments, "the equation of motion"
+        ),
     )
 
 
@@ -206,9 +215,16 @@ def _row_derivative(phi: sympy.Expr, names: _JetSymbols, k: int) -> sympy.Expr:
 
 @functools.lru_cache(maxsize=64)
 def _compiled_rows(rows: Exprs, names: _JetSymbols, order: int, level: int) -> CompiledFormula:
-    flat = [_row_derivative(row, names, k) for k in range(order + 1) for row in rows]
+    import sympy
+
     lists = [names.level(k) for k in range(order + level + 1)]
-    return compile_function(flat, [*lists, "t"], "the servo rows")
+
+    def derive() -> CompiledFormula:
+        flat = [_row_derivative(row, names, k) for k in range(order + 1) for row in rows]
+        return compile_function(flat, [*lists, "t"], "the servo rows")
+
+    texts = tuple(sympy.srepr(row) for row in rows)
+    return cached_formula(("servo rows", texts, names, order, level), derive)
 
 
 class _RowBlock(NamedTuple):
