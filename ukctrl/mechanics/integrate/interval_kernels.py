@@ -155,13 +155,9 @@ def run_intervals(
             if code < 0:
                 loop_state.progress[STATUS] = ARRIVAL_FAILED
                 return code
-        if len(tables.settle) > 1:
-            code = run(tables.settle)
-            if code < 0:
-                loop_state.progress[STATUS] = GUARD_FAILED
-                return code
-            if not tables.margin[0] > 0.0:
-                return UNSETTLED
+        code = mode_end(tables.settle, tables.margin, loop_state)
+        if code != 0:
+            return code if code < 0 else UNSETTLED
         first, end = events[i, FIRST_OUTPUT], events[i, END_OUTPUT]
         if first < end and outputs[first] == t:
             code = take_sample(port, tables, t, loop_state)
@@ -177,6 +173,20 @@ def run_intervals(
             return code
         loop_state.progress[INTERVALS_DONE] += 1
     return 0
+
+
+@compiled
+def mode_end(table: Indices, margin: Vector, loop_state: LoopState) -> int:
+    """Return 1 where a mode does not last any more, as a table of a guard tells; else 0, or what
+    `ukctrl.core.program.run` does where it fails.
+    """
+    if len(table) == 1:
+        return 0
+    code = run(table)
+    if code < 0:
+        loop_state.progress[STATUS] = GUARD_FAILED
+        return code
+    return 0 if margin[0] > 0.0 else 1
 
 
 @compiled
@@ -304,12 +314,9 @@ def continue_interval(
             return FAULT
         if len(tables.guard) > 1:
             write_state(port, end, trial.y)
-            code = run(tables.guard)
-            if code < 0:
-                loop_state.progress[STATUS] = GUARD_FAILED
-                return code
-            if not tables.margin[0] > 0.0:
-                return GUARD_CROSSED
+        code = mode_end(tables.guard, tables.margin, loop_state)
+        if code != 0:
+            return code if code < 0 else GUARD_CROSSED
         code = sample_outputs(port, tables, chosen, outputs, loop_state)
         if code < 0:
             return code
