@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ukctrl import Scenario, simulate
 from ukctrl.core import cache_folder
 from ukctrl.core.compiled import compiled, config
+from ukctrl.core.expression import straight_line
 from ukctrl.core.expression.compiled_formula import CompiledFormula, DomainError
 from ukctrl.core.program import BoundKernel, KernelSequence, run
 from ukctrl.core.program.kernel_sequence import FAULT, LINKED
@@ -257,6 +259,30 @@ def test_without_a_folder_to_write_to_nothing_is_linked(monkeypatch):
     code.count(1e3, table)
     code.link_now(table)
     assert code.address == 0
+
+
+def test_looks_that_come_to_nothing_are_forgotten(monkeypatch):
+    monkeypatch.setattr(linked_sequence, "MAX_KNOWN", 3)
+    monkeypatch.setattr(LinkedCode, "_known", {})
+
+    def of(n):
+        return LinkedCode.of(
+            KernelSequence((BoundKernel(scaled, np.ones(n), 2.0, np.zeros(n)),) * 2)
+        )
+
+    kept = of(7)
+    kept.address = 1
+    for n in range(8, 20):
+        of(n)
+        assert len(LinkedCode._known) <= 4
+    assert of(7) is kept
+
+
+def test_formulas_and_what_links_them_are_sources_of_machine_code():
+    for module in (straight_line, linked_sequence):
+        path = Path(module.__file__)
+        name = path.relative_to(cache_folder.PACKAGE).as_posix()
+        assert cache_folder.makes_machine_code(name, path.read_bytes())
 
 
 def test_a_symbol_that_nobody_has_is_not_called(own_cache):

@@ -25,8 +25,9 @@ PACKAGES = (
 """Whose sources decide what a run computes."""
 SHIPPED = PACKAGE / "_machine_code.zip"
 """What a wheel for one platform brings along: machine code and formulas of the catalogue."""
-COMPILER = "core/jit/", "core/compiled.py"
-"""Files that decide what machine code is made of a function; those of functions name the last."""
+COMPILER = "core/jit/", "core/compiled.py", "core/expression/straight_line.py"
+"""Files that decide what machine code is made of a function or of a formula; those of functions
+name the second."""
 MANIFEST = "manifest.json"
 """In it: the sources that its files are of, and what they were made with."""
 

@@ -57,6 +57,8 @@ POLL_SECONDS = 0.5
 """After so long it is looked whether that is done [s]."""
 STALE_SECONDS = 300.0
 """Who has been linking for longer is taken for dead [s]."""
+MAX_KNOWN = 500
+"""So many looks of tables are remembered that are not linked."""
 DOUBLES = ir.DoubleType().as_pointer()
 COLUMNS = 3
 """Words of a line of a table."""
@@ -100,6 +102,7 @@ class LinkedCode:
     """
 
     _known: ClassVar[dict[Any, LinkedCode]] = {}
+    _making: ClassVar[Any] = threading.Lock()
     _linking: ClassVar[Any] = threading.Lock()
 
     def __init__(self, sequence: KernelSequence) -> None:
@@ -109,7 +112,7 @@ class LinkedCode:
         name = f"linked-{_digest(sequence)[:32]}"
         self._symbol = f"ukctrl.{name}"
         folder = cache_folder.writable_folder(str(config.CACHE_DIR))
-        self._is_hopeless = folder is None
+        self._is_hopeless = folder is None or not sys.executable
         self._file = (folder or Path()) / f"{name}.code"
         self._claim = self._file.with_suffix(".claim")
         self._process: subprocess.Popen[bytes] | None = None
@@ -120,9 +123,12 @@ class LinkedCode:
     def of(cls, sequence: KernelSequence) -> LinkedCode:
         """Return that of a table."""
         key = tuple(_looks(sequence))
-        if key not in cls._known:
-            cls._known[key] = cls(sequence)
-        return cls._known[key]
+        with cls._making:
+            if len(cls._known) >= MAX_KNOWN:
+                cls._known = {one: code for one, code in cls._known.items() if code.address}
+            if key not in cls._known:
+                cls._known[key] = cls(sequence)
+            return cls._known[key]
 
     def count(self, seconds: float, sequence: KernelSequence) -> None:
         """Count how long tables like this one have run; link them where that is worth it."""
@@ -150,6 +156,8 @@ class LinkedCode:
 
     def _load(self) -> None:
         """Load it, where it is stored."""
+        if self._process is not None:
+            self._process.poll()  # or what has ended stays in the system's list
         if self._is_hopeless or not self._file.exists():
             return
         with contextlib.suppress(OSError, ValueError, KeyError):
