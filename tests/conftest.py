@@ -14,8 +14,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
+
+# the first example of a test may import or compile, beside other tests
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 pytest_plugins = ["made_runs"]  # of tests/shared: runs made by hand, as fixtures
 

@@ -300,7 +300,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "mean_nees": mean_nees,
         "mean_tick_us": Metric(
             "us",
-            "mean wall time of one controller tick",
+            "processor time of one controller tick",
             r"\overline{\Delta t}_\mathrm{tick}",
             None,
         ),
