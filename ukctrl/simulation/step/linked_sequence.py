@@ -3,13 +3,14 @@
 A table runs any kernels without a compiler (decision 0117). Where one has run for as long as
 linking takes, all that it calls is linked in the background: LLVM then knows every length, copies
 short kernels into their callers, and makes formulas straight lines, with the same bits. What is
-made is stored under what the table looks like, and no number of a robot or law is in it: later
+made is stored under the structure of the table, and no number of a robot or law is in it: later
 processes run it from their start.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -58,7 +59,7 @@ POLL_SECONDS = 0.5
 STALE_SECONDS = 300.0
 """Who has been linking for longer is taken for dead [s]."""
 MAX_KNOWN = 500
-"""So many looks of tables are remembered that are not linked."""
+"""So many structures of tables are remembered that are not linked."""
 DOUBLES = ir.DoubleType().as_pointer()
 COLUMNS = 3
 """Words of a line of a table."""
@@ -95,7 +96,7 @@ class LinkedTables:
 
 @final
 class LinkedCode:
-    """The function of tables that look alike.
+    """The function of tables of one structure.
 
     Attributes:
         address: Where it is, or 0.
@@ -105,11 +106,11 @@ class LinkedCode:
     _making: ClassVar[Any] = threading.Lock()
     _linking: ClassVar[Any] = threading.Lock()
 
-    def __init__(self, sequence: KernelSequence) -> None:
+    def __init__(self, structure: tuple[Any, ...]) -> None:
         self.address = 0
         self._seconds = 0.0
         self._asked = -np.inf
-        name = f"linked-{_digest(sequence)[:32]}"
+        name = f"linked-{_digest(structure)[:32]}"
         self._symbol = f"ukctrl.{name}"
         folder = cache_folder.writable_folder(str(config.CACHE_DIR))
         self._is_hopeless = folder is None or not sys.executable
@@ -122,13 +123,13 @@ class LinkedCode:
     @classmethod
     def of(cls, sequence: KernelSequence) -> LinkedCode:
         """Return that of a table."""
-        key = tuple(_looks(sequence))
+        structure = tuple(_structure(sequence))
         with cls._making:
             if len(cls._known) >= MAX_KNOWN:
                 cls._known = {one: code for one, code in cls._known.items() if code.address}
-            if key not in cls._known:
-                cls._known[key] = cls(sequence)
-            return cls._known[key]
+            if structure not in cls._known:
+                cls._known[structure] = cls(structure)
+            return cls._known[structure]
 
     def count(self, seconds: float, sequence: KernelSequence) -> None:
         """Count how long tables like this one have run; link them where that is worth it."""
@@ -144,15 +145,6 @@ class LinkedCode:
         self._load()
         if not self.address and not self._is_ordered:
             self._order(sequence)
-
-    def link_now(self, sequence: KernelSequence) -> None:
-        """Link, and wait for it."""
-        if not self.address and not self._is_hopeless:
-            self._order(sequence)
-        while not self.address and not self._is_hopeless and self._claim.exists():
-            time.sleep(POLL_SECONDS / 10.0)
-        if not self.address and not self._is_hopeless:
-            self._load()
 
     def _load(self) -> None:
         """Load it, where it is stored."""
@@ -208,21 +200,25 @@ class LinkedCode:
             )
 
 
-def _looks(sequence: KernelSequence) -> Iterator[Any]:
+def _structure(sequence: KernelSequence) -> Iterator[Any]:
     """Yield what the function of a table depends on."""
     for item in sequence.items:
         if not isinstance(item, BoundKernel) or not item.trampoline:
             yield None
             continue
-        yield _kernel_of(item).name, item.kinds, *_known_words(item.arguments)
+        yield *_identity(item.kernel), item.kinds, *_known_words(item.arguments)
         if item.kernel is evaluate_into:
             code, _, w, inputs, _, outputs, _ = item.arguments
             parts = code, folded(code, w, inputs), inputs, outputs
             yield from (part.tobytes() for part in parts)
 
 
-def _kernel_of(item: BoundKernel) -> Any:
-    return item.kernel
+@functools.cache
+def _identity(kernel: Any) -> tuple[str, str]:
+    """Return what tells a kernel from all others, also from one of its name in another process, or
+    one that was made by the same lines with other constants.
+    """
+    return kernel.name, source_content(kernel.py_func)
 
 
 def _known_words(arguments: Sequence[Any]) -> Iterator[int | None]:
@@ -237,17 +233,9 @@ def _known_words(arguments: Sequence[Any]) -> Iterator[int | None]:
             yield None
 
 
-def _digest(sequence: KernelSequence) -> str:
+def _digest(structure: Sequence[Any]) -> str:
     """Return under what the function of a table is stored."""
-    processor = Target.named("host")
-    sources = sorted(
-        {
-            (_kernel_of(item).name, source_content(_kernel_of(item).py_func))
-            for item in sequence.items
-            if isinstance(item, BoundKernel) and item.trampoline
-        }
-    )
-    content = f"{MADE_WITH} {processor} {sources} {list(_looks(sequence))}"
+    content = f"{MADE_WITH} {Target.named('host')} {structure}"
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
 
 
