@@ -177,6 +177,8 @@ def linked_run(scenario, monkeypatch):
     begin = LinkedTables.begin
 
     def link_first(tables):
+        tables._codes += [(LinkedCode.of(one), one) for one in tables._not_entered]
+        tables._not_entered = []
         for code, sequence in tables._codes:
             link_now(code, sequence)
             known.append(code.address)
@@ -250,6 +252,39 @@ result = simulate(Scenario.load("two-mass-spring"))
 assert all(code.address for code in LinkedCode._known.values()), "not stored"
 sys.stdout.write(b"".join(result[name].tobytes() for name in ("q", "v", "u")).hex())
 """
+
+
+def test_tables_within_tables_are_linked_once_they_were_entered(own_cache, monkeypatch):
+    monkeypatch.setattr(linked_sequence, "SECONDS_BEFORE_LINKING", 0.0)
+    x, y, chosen = np.ones(5), np.zeros(5), np.zeros(1)
+    inner = KernelSequence([BoundKernel(scaled, x, 2.0, y)] * 2)
+    middle = KernelSequence([inner.as_step(), BoundKernel(scaled, y, -1.0, x)])
+    outer = KernelSequence([middle.when_equal(chosen, 1), BoundKernel(scaled, y, 1.0, y)])
+    tables = LinkedTables([outer])
+    deadline = time.monotonic() + 120.0
+    while not outer.lines[0, LINKED] and time.monotonic() < deadline:
+        outer()
+        tables.pass_time()
+        time.sleep(0.05)
+    assert outer.lines[0, LINKED]
+    assert len(LinkedCode._known) == 1
+    chosen[0] = 1.0
+    while not (inner.lines[0, LINKED] and middle.lines[0, LINKED]) and time.monotonic() < deadline:
+        outer()
+        tables.pass_time()
+        time.sleep(0.05)
+    assert inner.lines[0, LINKED]
+    assert middle.lines[0, LINKED]
+    addresses = {id(one): one.lines[0, LINKED] for one in (inner, middle, outer)}
+    answers = []
+    for is_linked in (True, False):
+        for one in (inner, middle, outer):
+            one.lines[0, LINKED] = addresses[id(one)] if is_linked else 0
+        x[:], y[:] = np.arange(5.0), 0.0
+        outer()
+        answers.append((x.tobytes(), y.tobytes()))
+    assert answers[0] == answers[1]
+    assert x.any()
 
 
 def test_another_process_runs_what_was_linked_from_its_start(monkeypatch):

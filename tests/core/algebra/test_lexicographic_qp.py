@@ -6,7 +6,12 @@ import pytest
 from ukctrl.core.algebra.active_set_qp import add_active_row, remove_active_row
 from ukctrl.core.algebra.bounded_rows import NOT_TRANSFORMED, BoundedRows
 from ukctrl.core.algebra.decompositions import inverse, orthogonal_complement
-from ukctrl.core.algebra.lexicographic_qp import factor_lexicographic, solve_lexicographic
+from ukctrl.core.algebra.lexicographic_qp import (
+    _factor_by_levels,
+    _factor_jointly,
+    factor_lexicographic,
+    solve_lexicographic,
+)
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-9}  # of rows and inputs of order one
 
@@ -42,6 +47,28 @@ def test_what_was_solved_before_changes_no_answer(seed, sizes):
         assert (np.abs(C @ u - middle) <= room + 1e-9).all()
     none = answer(made[1], np.full(len(C), 1.0), np.full(len(C), -1.0))[0]
     assert not none
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 1, 3), (3, 0, 3), (1, 5), (1, 1, 1), (2, 5)])
+def test_levels_at_once_and_one_after_the_other_have_one_answer(seed, sizes):
+    """Also where rows with bounds are spanned by those of a level."""
+    rng, ends = np.random.default_rng(seed), np.cumsum(sizes)
+    H = rng.standard_normal((sum(sizes), 6))
+    C = np.vstack([np.eye(6), rng.standard_normal((2, 6)), rng.standard_normal((2, 2)) @ H[:2]])
+    d, u0, S = rng.standard_normal(len(H)), rng.standard_normal(6), np.diag(rng.uniform(0.5, 2, 6))
+    made = []
+    for factor in (_factor_jointly, _factor_by_levels):
+        lex = factor_lexicographic(H, d, ends, np.ones(len(H)), S, u0, C, 1e-9)
+        assert factor(lex, ends, 1e-9) in (None, sum(sizes) <= 6)
+        made.append(lex)
+    for _ in range(5):
+        middle = C @ rng.uniform(-1.0, 1.0, 6)
+        room = rng.uniform(0.01, 2.0, len(C))
+        answers = [answer(lex, middle - room, middle + room) for lex in made]
+        assert answers[0][0]
+        assert answers[1][0]
+        np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])

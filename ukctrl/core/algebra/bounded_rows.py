@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import long_dot
+from ukctrl.core.algebra.factorisation import long_dot, pivoted_lq, row_norm_squared
+from ukctrl.core.algebra.sparse_products import transpose_into
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 FEASIBILITY_TOL = 1e-11
 """By how much bounds may be exceeded, of rows of unit length."""
@@ -42,7 +43,8 @@ class BoundedRows(NamedTuple):
     low: Vector
     high: Vector
     orthonormal_basis: Matrix
-    """Orthonormal columns that span what the coordinates move, shape ``(nu, nu)``."""
+    """Orthonormal columns that span what the coordinates move, shape ``(nu, nu)``; NaN until a row
+    asks for them."""
     basis: Matrix
     """Shape ``(nu, nu)``."""
     norm_bound: float
@@ -76,6 +78,21 @@ def sum_of_squares(x: Vector, first: int, end: int) -> float:
     return total
 
 
+@allocating
+def write_orthonormal_basis(bounds: BoundedRows) -> None:
+    """Write orthonormal columns that span what the coordinates move."""
+    nu, n = len(bounds.basis), bounds.n
+    columns = np.empty((n, nu))
+    for j in range(n):
+        for c in range(nu):
+            columns[j, c] = bounds.basis[c, j]
+        length = np.sqrt(row_norm_squared(columns, j))
+        for c in range(nu):
+            columns[j, c] /= length
+    # no coordinates depend on others, so that none is left out
+    transpose_into(pivoted_lq(columns, 0.0).Q, bounds.orthonormal_basis)
+
+
 @compiled
 def transform_row(bounds: BoundedRows, row: int) -> bool:
     """Write a row per coordinate, where that is not known; return whether it feels any.
@@ -95,6 +112,8 @@ def transform_row(bounds: BoundedRows, row: int) -> bool:
         if (
             not length > tolerance * bounds.norm_bound
         ):  # else plain coordinates move it by more than that
+            if np.isnan(bounds.orthonormal_basis[0, 0]):
+                write_orthonormal_basis(bounds)
             felts = row_in_coordinates(bounds, row, bounds.orthonormal_basis) > tolerance
             length = row_in_coordinates(bounds, row, bounds.basis)
         for c in range(len(bounds.basis) if firm < n else 0):

@@ -83,24 +83,69 @@ def factor_lexicographic(
         C: Rows with bounds, shape ``(r, nu)``.
         rtol: A singular value below this fraction of a level's longest row is none.
     """
-    (m, nu), k = H.shape, len(ends) + 1
-    lex = _blank(S, u0, C, m, k)
+    lex = _blank(S, u0, C, len(H), len(ends) + 1)
     _scaled(lex, H, d, scale, C)
+    if not _factor_jointly(lex, ends, rtol):
+        _factor_by_levels(lex, ends, rtol)
+    return lex
+
+
+@allocating
+def _factor_jointly(lex: LexicographicQP, ends: NDArray[np.int64], rtol: float) -> bool:
+    """Factor the rows of all levels at once; return whether they are so far from dependent.
+
+    What they miss then are coordinates: those of a level, and those of later ones, which it does
+    not feel.
+    """
+    nu, k = len(lex.u0), len(ends)
+    m = ends[k - 1] if k > 1 else 0
+    if not 0 < m <= nu:  # of one level it would be no less work
+        return False
+    X = lex.X[:m]
+    is_clear, T, null_space = independent_rows_inverse(X, smallest_clear(X, rtol))
+    if not is_clear:
+        return False
+    later, none, identity = np.empty((nu, nu)), np.full((nu, nu), np.nan), np.eye(m)
+    longest, first = largest_row_norm(X), 0
+    for level in range(k):
+        last = ends[level]
+        for c in range(nu):
+            for j in range(first, last):
+                later[c, j - first] = T[c, j]
+            for j in range(last, m):
+                later[c, j - first] = T[c, j] / np.sqrt(PROXIMAL)
+            for j in range(m, nu):
+                later[c, j - first] = null_space[c, j - m] / (longest * np.sqrt(PROXIMAL))
+        if last > first:
+            lex.n_unbounded[0] = level
+        lex.sizes[level] = last, nu - first, last - first
+        _store_level(lex, level, first, none[:, : nu - first], later[:, : nu - first], identity)
+        first = last
+    lex.sizes[k] = m + nu, nu - m, nu - m
+    if nu > m:
+        lex.n_unbounded[0] = k
+    _store_level(lex, k, m, null_space, null_space, null_space.T.copy())
+    return True
+
+
+@allocating
+def _factor_by_levels(lex: LexicographicQP, ends: NDArray[np.int64], rtol: float) -> None:
+    """Factor level after level, each in what those before do not feel."""
+    nu, k = len(lex.u0), len(ends) + 1
     Z, first = np.eye(nu), 0
     for level in range(k):
-        last = ends[level] if level < k - 1 else m + nu
+        last = ends[level] if level < k - 1 else len(lex.X)
         n = Z.shape[1]
         firm, T, P, null_space = n, np.eye(n), np.ascontiguousarray(Z.T), Z
         if level < k - 1 and n > 0 and last > first:
             X = lex.X[first:last]
-            firm, T, P, null_space = level_directions(matmul(X, Z), largest_row_norm(X), rtol)
+            firm, T, P, null_space = level_directions(matmul(X, Z), X, rtol)
             null_space = matmul(Z, null_space)
-        lex.sizes[level, 0], lex.sizes[level, 1], lex.sizes[level, 2] = last, n, firm
+        lex.sizes[level] = last, n, firm
         if firm > 0:
             lex.n_unbounded[0] = level
         _store_level(lex, level, first, Z, matmul(Z, T), P)
         Z, first = null_space, last
-    return lex
 
 
 @compiled
@@ -169,8 +214,46 @@ def _blank(S: Matrix, u0: Vector, C: Matrix, m: int, k: int) -> LexicographicQP:
     )
 
 
+@compiled
+def smallest_clear(X: Matrix, rtol: float) -> float:
+    """Return what singular values must exceed so that rows need no decomposition."""
+    return float(largest_row_norm(X) * max(rtol, MIN_SINGULAR))
+
+
 @allocating
-def level_directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matrix, Matrix, Matrix]:
+def independent_rows_inverse(Y: Matrix, clear: float) -> tuple[bool, Matrix, Matrix]:
+    """Return whether singular values of rows are above some number, and then their inverse and null
+    space.
+
+    The inverse ``T``, shape ``(n, m)``, is the one with ``Y T = 1`` that moves nothing else. The
+    Frobenius norm of an inverse bounds the smallest singular value, without a decomposition.
+    """
+    (m, n), squares = Y.shape, 0.0
+    T = np.empty((n, m))
+    if m == n:
+        T = inverse(Y)
+        for i in range(n):
+            squares += row_norm_squared(T, i)
+        return squares * clear * clear < 1.0, T, T[:, :0].copy()
+    if m > n:
+        return False, T, T
+    factor = pivoted_lq(Y, SENSITIVITY_RTOL)
+    L, Q, order = factor.L, factor.Q, factor.order
+    if factor.rank < m or not singular_value_lower_bound(factor) > clear:
+        return False, T, T
+    null_space = orthogonal_complement(Q)
+    for k in range(m - 1, -1, -1):  # T L = Q', column by column
+        for i in range(k + 1, m):
+            for c in range(n):
+                Q[k, c] -= L[i, k] * Q[i, c]
+        for c in range(n):
+            Q[k, c] /= L[k, k]
+            T[c, order[k]] = Q[k, c]
+    return True, T, null_space
+
+
+@allocating
+def level_directions(Y: Matrix, X: Matrix, rtol: float) -> tuple[int, Matrix, Matrix, Matrix]:
     """Return how many directions rows feel, coordinates, an aim, and what no lower level feels.
 
     In coordinates, the columns of a square matrix, a least-squares misfit is a sum of squares of
@@ -178,38 +261,17 @@ def level_directions(Y: Matrix, longest: float, rtol: float) -> tuple[int, Matri
 
     Args:
         Y: Rows, shape ``(m, n)``.
-        longest: Length of the longest of them before the levels above took what they feel.
-        rtol: What is felt by less than this part of it, lower levels may move.
+        X: The same before the levels above took what they feel.
+        rtol: What is felt by less than this part of the longest of them, lower levels may move.
     """
-    m, n = Y.shape
-    small = longest * np.sqrt(PROXIMAL) if longest > 0.0 else 1.0
-    T, P, clear = np.zeros((n, n)), np.eye(m), longest * max(rtol, MIN_SINGULAR)
-    # square: the Frobenius norm of the inverse bounds the smallest singular value, without an SVD
-    if m == n:
-        T = inverse(Y)
-        squares = 0.0
-        for i in range(n):
-            squares += row_norm_squared(T, i)
-        if squares * clear * clear < 1.0:  # a bound of the smallest singular value
-            return m, T, P, T[:, :0].copy()
-    # wide: LQ instead, with a bound of the same kind
-    elif m < n:
-        factor = pivoted_lq(Y, SENSITIVITY_RTOL)
-        L, Q, order = factor.L, factor.Q, factor.order
-        if factor.rank == m and singular_value_lower_bound(factor) > clear:
-            null_space = orthogonal_complement(Q)
-            for k in range(m - 1, -1, -1):  # T L = Q', column by column
-                for i in range(m):
-                    P[k, i] = 1.0 if i == order[k] else 0.0
-                for c in range(n):
-                    T[c, k] = Q[k, c]
-                    for i in range(k + 1, m):
-                        T[c, k] -= T[c, i] * L[i, k]
-                    T[c, k] /= L[k, k]
-            for j in range(m, n):
-                for c in range(n):
-                    T[c, j] = null_space[c, j - m] / small
-            return m, T, P, null_space
+    (m, n), longest = Y.shape, largest_row_norm(X)
+    small, T = longest * np.sqrt(PROXIMAL) if longest > 0.0 else 1.0, np.empty((n, n))
+    is_clear, columns, null_space = independent_rows_inverse(Y, smallest_clear(X, rtol))
+    if is_clear:
+        for c in range(n):
+            for j in range(n):
+                T[c, j] = columns[c, j] if j < m else null_space[c, j - m] / small
+        return m, T, np.eye(m), null_space
     U, sigma, Qt = svd(Y)
     firm = rank = 0
     for i in range(len(sigma)):

@@ -60,6 +60,8 @@ STALE_SECONDS = 300.0
 """Who has been linking for longer is taken for dead [s]."""
 MAX_KNOWN = 500
 """So many structures of tables are remembered that are not linked."""
+NOT_ENTERED = np.iinfo(np.int64).min
+"""What no kernel of a table has returned yet that has not run; most limits never bind."""
 DOUBLES = ir.DoubleType().as_pointer()
 COLUMNS = 3
 """Words of a line of a table."""
@@ -72,12 +74,15 @@ class LinkedTables:
     """The tables of a run, which become functions once they have run for long enough.
 
     Args:
-        sequences: What runs often; none of them runs while a method is called.
+        sequences: What runs often, with tables within; none of them runs while a method is called.
     """
 
-    def __init__(self, sequences: Iterable[KernelSequence]) -> None:
+    def __init__(self, sequences: Sequence[KernelSequence]) -> None:
         tables = [one for one in sequences if len(one.items) > 1]
         self._codes = [(LinkedCode.of(one), one) for one in tables]
+        self._not_entered = [one for one in _tables_within(sequences) if len(one.items) > 1]
+        for one in self._not_entered:
+            one.lines[1, ANSWER] = NOT_ENTERED
         self._last = 0.0
 
     def begin(self) -> None:
@@ -91,7 +96,24 @@ class LinkedTables:
         seconds = time.monotonic() - self._last
         for code, sequence in self._codes:
             code.count(seconds, sequence)
+        waiting = list[KernelSequence]()
+        for one in self._not_entered:
+            if one.lines[1, ANSWER] == NOT_ENTERED:
+                waiting.append(one)
+            else:
+                self._codes.append((LinkedCode.of(one), one))
+        self._not_entered = waiting
         self.begin()
+
+
+def _tables_within(sequences: Iterable[KernelSequence]) -> list[KernelSequence]:
+    """Return the tables that kernels of others run, each once."""
+    within = dict[int, KernelSequence]()
+    for sequence in sequences:
+        nested = [item.nested for item in sequence.items if isinstance(item, BoundKernel)]
+        for one in filter(None, nested):
+            within |= {id(table): table for table in (one, *_tables_within([one]))}
+    return list(within.values())
 
 
 @final
@@ -143,8 +165,15 @@ class LinkedCode:
             return
         self._asked = instant
         self._load()
-        if not self.address and not self._is_ordered:
+        # one after the other: who computes wants the other cores, too
+        if not (self.address or self._is_ordered or LinkedCode._is_linking()):
             self._order(sequence)
+
+    @classmethod
+    def _is_linking(cls) -> bool:
+        """Return whether a process of this one still links."""
+        processes = (code._process for code in list(cls._known.values()))
+        return any(one is not None and one.poll() is None for one in processes)
 
     def _load(self) -> None:
         """Load it, where it is stored."""
