@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gc
 import pickle
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -175,6 +178,37 @@ def test_what_failed_first_is_kept_until_somebody_asks():
     assert [run(steps.lines), run(steps.lines)] == [FAULT, FAULT]
     with pytest.raises(ValueError, match="-1"):
         steps.raise_fault()
+
+
+class Refused(Exception):
+    """An error that tells when it is gone."""
+
+
+@pytest.mark.parametrize("in_kernel", [True, False])
+def test_an_error_that_nobody_has_any_more_is_gone_with_the_arrays_of_its_frames(in_kernel):
+    def refuses(code=0):
+        array = np.zeros(3)
+        arrays.append(weakref.ref(array))
+        error = Refused(str(array))
+        errors.append(weakref.ref(error))
+        try:
+            if in_kernel:
+                return error
+            raise error
+        finally:
+            del error
+
+    arrays, errors = [], []
+    cell = np.zeros(1, dtype=np.int64)
+    step = BoundKernel(count, cell, 0, fault=refuses) if in_kernel else refuses
+    steps = KernelSequence([step])
+    gc.disable()
+    try:
+        with contextlib.suppress(Refused):
+            steps()
+        assert [found() for found in (*errors, *arrays)] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_an_interruption_ends_more_than_a_fault():

@@ -212,13 +212,15 @@ def residual_tolerance(A: Matrix, b: Vector, i: int, a_free: Vector, reach: floa
 
     How fast the robot moves without inputs is no excuse: of that only rounding is allowed.
     """
-    terms, largest = 0.0, 0.0
+    terms = 0.0
     for c in range(A.shape[1]):
         share = DRIFT_ROUNDING / reach * abs(a_free[c]) + SMALL_ACCELERATION
         terms += abs(A[i, c]) * share
-        for k in range(A.shape[0]):
-            largest = max(largest, abs(A[k, c]))
     if terms == 0.0:  # a row of zeros has as much rounding in b as the others
+        largest = 0.0
+        for k in range(A.shape[0]):
+            for c in range(A.shape[1]):
+                largest = max(largest, abs(A[k, c]))
         terms = SMALL_ACCELERATION * largest
     return float(reach * (abs(b[i]) + terms))
 

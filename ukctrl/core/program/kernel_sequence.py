@@ -190,9 +190,11 @@ class KernelSequence:
 
     def raise_fault(self) -> None:
         """Raise what a run met that failed; do nothing where none has."""
-        fault = self.take_fault()
-        if fault is not None:
-            raise fault
+        if self.fault is not None:
+            try:
+                raise self.fault  # a name for it would hold the arrays of its frames in a cycle
+            finally:
+                self.fault = None
 
     def take_fault(self) -> BaseException | None:
         """Return what a run met that failed, and forget it."""
@@ -231,4 +233,7 @@ class KernelSequence:
             raise RuntimeError(f"kernel '{step.kernel.__name__}' failed with {code}.")
         fault = step.fault(code)
         if fault is not None:
-            raise fault
+            try:
+                raise fault
+            finally:
+                del fault  # else it and this frame hold each other, and the arrays of all frames
