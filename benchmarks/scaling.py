@@ -2,8 +2,9 @@
 
 A chain of n links whose tip follows a circle (a tick of the law), N four-bar loops (a step of the
 simulation, and one acceleration), swarms, and minutes of an arm at 1 kHz (whole runs, each in a
-process of its own). Beside the first two stands `pinocchio.constraintDynamics` with the same rows,
-in turn in one process, on one core. A growth ``t ~ n^p`` is a line through logarithms.
+process of its own). Beside the first two stand `pinocchio.constraintDynamics` with the same rows,
+and MuJoCo's forward dynamics with soft equalities, in turn in one process, on one core. A growth
+``t ~ n^p`` is a line through logarithms, from ten links or loops on.
 
     python benchmarks/scaling.py [--json FILE] [--rounds N] [--only chain|loops|swarm|long]
                                  [--page]
@@ -25,6 +26,7 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 from naive_n_four_bar import NaiveFourBars
@@ -32,17 +34,19 @@ from page import DOCS, write_tables
 
 from ukctrl import Dynamics, Robot, Scenario, Task, Vector, simulate
 
-LINKS = (5, 10, 20, 30, 40, 47, 48, 60, 80, 100)
-LOOPS = (1, 2, 5, 10, 20, 40)
+LINKS = (5, 10, 20, 30, 40, 47, 48, 60, 80, 100, 140, 200)
+LOOPS = (1, 2, 5, 10, 20, 40, 70, 100)
 PARTICLES = (5, 20, 50, 100, 200, 500)
 MOST_PARTICLES = 2000
 """What ``--only swarm`` adds: minutes, and some gigabytes."""
 MINUTES = (1, 2, 5, 10)
+LARGE = 10
+"""Links or loops from which on a growth is told: below, what does not grow decides."""
 KILOHERTZ = {"control": 0.001, "sample": 0.001}
 """A sample a tick, which ten minutes have 600,000 of: 300 MB."""
 LONG_ENOUGH = 0.05
 """Time that one measurement takes at least [s]."""
-STEPS = 40
+STEPS = 200
 """Steps of a simulation whose time is told, between two runs of other lengths."""
 ANGLE, OMEGA = np.deg2rad(60.0), -1.0
 """State of the loops: the rods' angle [rad] and rate [rad/s]."""
@@ -61,11 +65,16 @@ path = { kind = "circle", center = [0.0, 0.0, 0.5], radius = 0.1, period = 2.0 }
 """
 Table = dict[int, dict[str, float]]
 LINES = {
-    "chain": {"tick": "ukctrl: tick of the law", "pinocchio": "Pinocchio: constraintDynamics"},
+    "chain": {
+        "tick": "ukctrl: tick of the law",
+        "pinocchio": "Pinocchio: constraintDynamics",
+        "mujoco": "MuJoCo: forward dynamics",
+    },
     "loops": {
         "step": "ukctrl: step of the motion, RK4",
         "acceleration": "ukctrl: acceleration",
         "pinocchio": "Pinocchio: constraintDynamics",
+        "mujoco": "MuJoCo: forward dynamics",
     },
 }
 """What the figure calls a column."""
@@ -131,6 +140,57 @@ def constrained(model: Any, ends: list[tuple[Any, ...]], mu: float) -> Callable[
     return lambda q, v: pin.constraintDynamics(model, data, q, v, still, rows, room, settings)
 
 
+def soft(text: str, q: Vector, v: Vector) -> Callable[[], None]:
+    """Return MuJoCo's forward dynamics of a model, contacts left out, at a state that changes."""
+    model = mujoco.MjModel.from_xml_string(text)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = q, v
+
+    def work() -> None:
+        on(data.qvel)
+        mujoco.mj_forward(model, data)
+
+    work()
+    return work
+
+
+def mjcf(bodies: str, equalities: str) -> str:
+    """Return a model whose equalities hold points together."""
+    return (
+        f"<mujoco><compiler angle='radian'/><worldbody>{bodies}</worldbody>"
+        f"<equality>{equalities}</equality></mujoco>"
+    )
+
+
+def mujoco_chain(links: int) -> str:
+    """Return the chain of `chain`, its tip held where it is with all angles zero."""
+    length, axes = 2.0 / links, ("0 0 1", "0 1 0", "1 0 0")
+    body = ""
+    for i in reversed(range(links)):
+        body = (
+            f"<body name='link{i}' pos='0 0 {length if i else 0.0}'>"
+            f"<inertial pos='0 0 {length / 2}' mass='{length}' "
+            f"diaginertia='{length**3} {length**3} {length**3}'/>"
+            f"<joint axis='{axes[i % 3]}'/>{body}</body>"
+        )
+    held = f"<connect body1='link{links - 1}' body2='world' anchor='0 0 {length}'/>"
+    return mjcf(body, held)
+
+
+def mujoco_four_bars(loops: int) -> str:
+    """Return the model of `four_bars`; the rods stand at zero, the couplers level."""
+    inertia = "<inertial pos='0.5 0 0' mass='1' diaginertia='1e-9 0.0833333333 0.0833333333'/>"
+    hinge, bodies, held = "<joint axis='0 1 0'/>", "", ""
+    for i in range(loops + 1):
+        coupler = f"<body name='coupler{i}' pos='1 0 0'>{inertia}{hinge}</body>"
+        bodies += f"<body name='rod{i}' pos='{i} 0 0'>{inertia}{hinge}"
+        bodies += f"{coupler if i < loops else ''}</body>"
+        if i < loops:
+            held += f"<connect body1='coupler{i}' body2='rod{i + 1}' anchor='1 0 0'/>"
+    return mjcf(bodies, held)
+
+
 def chain_tick(links: int, rounds: int) -> dict[str, float]:
     """Return the times of a chain: a tick, and Pinocchio's acceleration with its tip held."""
     with TemporaryDirectory() as folder:
@@ -146,7 +206,11 @@ def chain_tick(links: int, rounds: int) -> dict[str, float]:
     tip = pin.SE3(np.eye(3), np.array([0.0, 0.0, 2.0 / links]))
     theirs = constrained(model, [(links, tip, pin.ReferenceFrame.LOCAL)], 0.0)
     theirs(q, v)
-    works = {"tick": lambda: law.command(0.0, q, on(v)), "pinocchio": lambda: theirs(q, on(v))}
+    works = {
+        "tick": lambda: law.command(0.0, q, on(v)),
+        "pinocchio": lambda: theirs(q, on(v)),
+        "mujoco": soft(mujoco_chain(links), q, v),
+    }
     return in_turn(works, rounds)
 
 
@@ -186,13 +250,15 @@ def loop_step(loops: int, rounds: int) -> dict[str, float]:
     works = {
         "acceleration": lambda: ours.move(0.0, q, on(v)),
         "pinocchio": lambda: theirs(q_t, on(v_t)),
+        "mujoco": soft(mujoco_four_bars(loops), q_t, v_t),
     }
     found = in_turn(works, rounds)
     runs = [
         Scenario.load("n-four-bar", {name: loops, "timing.duration": d, "timing.sample": 0.02})
         for d in (0.02, 0.02 + 0.001 * STEPS)
     ]
-    simulate(runs[0])
+    for run in runs:  # what is compiled or written at first is of neither
+        simulate(run)
     spent = []
     for _ in range(rounds):
         pair = []
@@ -232,9 +298,10 @@ def run_here(what: str, count: int) -> None:
 
 
 def exponent(table: Table, name: str) -> float:
-    """Return p of a growth like n^p over all sizes."""
-    values = [entry[name] for entry in table.values()]
-    return float(np.polyfit(np.log(list(table)), np.log(values), 1)[0])
+    """Return p of a growth like n^p, over the sizes from `LARGE` on or over all that are less."""
+    sizes = [n for n in table if n >= LARGE or max(table) <= LARGE]
+    values = [table[n][name] for n in sizes]
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def told(title: str, table: Table) -> str:
@@ -275,8 +342,8 @@ def draw(measured: dict[str, Table], target: Path) -> None:
             sizes = np.array(list(table))
             for k, (name, label) in enumerate(names.items()):
                 times = np.array([1e6 * entry[name] for entry in table.values()])
-                theirs = name == "pinocchio"
-                color = style.MUTED if theirs else style.PALETTE[k]
+                theirs = name in ("pinocchio", "mujoco")
+                color = style.MUTED if name == "pinocchio" else style.PALETTE[k]
                 label = f"{label}, slope {exponent(table, name):.2f}"
                 ax.loglog(
                     sizes, times, "--" if theirs else "-", color=color, marker=".", label=label

@@ -18,6 +18,7 @@ from ukctrl.core.algebra.adjoint_input import (
     input_response,
 )
 from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion, PassiveRows
+from ukctrl.core.algebra.gram_factor import gram_room
 from ukctrl.core.algebra.gram_input import input_buffers
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -43,13 +44,15 @@ def robot(request):
     if mp:
         passive, nowhere = (
             PassiveRows(A_p, b_p, 1e-9, a_0, margins),
-            (np.zeros((0, SIZE)), np.zeros(0)),
+            (np.zeros((0, SIZE)), np.zeros(0), gram_room(SIZE, mp)),
         )
         assert (
             dynamics_kernels.constrained_acceleration(pushed, passive, answer, *nowhere) == mp - 1
         )
         alone = pushed._replace(B=none), passive, AccelerationMap(L, a_free, none, motors[:0])
-        held.ranks[0] = dynamics_kernels.constrained_acceleration(*alone, held.Q, held.weight)
+        held.ranks[0] = dynamics_kernels.constrained_acceleration(
+            *alone, held.Q, held.weight, nowhere[2]
+        )
     else:
         assert dynamics_kernels.unconstrained_acceleration(pushed, answer) == 0
     return rng, L, B, held, a_free, G, motors

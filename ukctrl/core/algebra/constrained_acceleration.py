@@ -5,6 +5,7 @@ from __future__ import annotations
 from ukctrl.core.algebra import dynamics_kernels
 from ukctrl.core.algebra.adjoint_input import PassiveDirections
 from ukctrl.core.algebra.gram_acceleration import GramBuffers, gram_acceleration
+from ukctrl.core.algebra.gram_factor import GramRoom
 from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.algebra.stabilisation import count_conflicts
 from ukctrl.core.arrays import Indices, Vector
@@ -21,6 +22,7 @@ def ranked_acceleration(
     passive: dynamics_kernels.PassiveRows,
     answer: dynamics_kernels.AccelerationMap,
     directions: PassiveDirections,
+    room: GramRoom,
 ) -> int:
     """Write the answer and its rank; see
     `ukctrl.core.algebra.dynamics_kernels.constrained_acceleration`.
@@ -32,7 +34,7 @@ def ranked_acceleration(
     # refused: orthonormal rows, or singular values, decide
     if rank == 0:
         rank = dynamics_kernels.constrained_acceleration(
-            pushed, passive, answer, directions.Q, directions.weight
+            pushed, passive, answer, directions.Q, directions.weight, room
         )
     directions.ranks[CURRENT_RANK] = rank
     return rank

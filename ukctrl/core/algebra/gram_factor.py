@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import dot, envelope_cholesky
-from ukctrl.core.algebra.sparse_products import gram, nonzero_ranges
+from ukctrl.core.algebra.sparse_products import banded_gram_into, nonzero_ranges
 from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import allocating, compiled
 
@@ -20,6 +20,24 @@ MIN_GRAM_ROWS = 24
 """From so many rows on it is faster."""
 ITERATIONS = 6
 """Steps of inverse iteration for the smallest singular value."""
+
+
+class GramRoom(NamedTuple):
+    """What `gram_factor` reads and writes; megabytes, which are not asked for at every state."""
+
+    T: Matrix
+    """Unit rows as columns, shape ``(n, m)``."""
+    S: Matrix
+    """Their Gram matrix, shape ``(m, m)``."""
+    L: Matrix
+    """Its factor, shape ``(m, m)``."""
+
+
+@allocating
+def gram_room(n: int, m: int) -> GramRoom:
+    """Return room for ``m`` rows of ``n`` velocities, or none for so few that take another way."""
+    many = m if m >= MIN_GRAM_ROWS else 0
+    return GramRoom(np.empty((n, many)), np.empty((many, many)), np.empty((many, many)))
 
 
 class GramFactor(NamedTuple):
@@ -40,11 +58,11 @@ class GramFactor(NamedTuple):
 
 
 @allocating
-def gram_factor(T: Matrix) -> GramFactor:
-    """Return the factor for unit rows, the columns of ``T``."""
-    m = T.shape[1]
+def gram_factor(room: GramRoom) -> GramFactor:
+    """Return the factor for the unit rows in ``room.T``."""
+    (T, S, L), m, rank = room, room.T.shape[1], 0
     ends, begins = nonzero_ranges(T), np.empty(m, dtype=np.int64)
-    S, L, rank = gram(T), np.empty((m, m)), 0
+    banded_gram_into(T, ends, S)
     for i in range(m):
         rank += S[i, i] > 0.0
         # a row that is nothing shall not stop the factor

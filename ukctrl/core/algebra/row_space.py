@@ -21,7 +21,11 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     zero_rounding_lengths,
 )
-from ukctrl.core.algebra.sparse_products import column_norms, mass_weighted_columns, transpose_into
+from ukctrl.core.algebra.sparse_products import (
+    column_norms,
+    mass_weighted_columns_into,
+    transpose_into,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, deferred
 
@@ -257,15 +261,22 @@ def mass_weighted_rows(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]
 @allocating
 def mass_weighted_unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows of `mass_weighted_rows` as columns, and the right-hand sides."""
-    columns, right = mass_weighted_columns(L, A), D.copy()
+    columns, right = np.empty((A.shape[1], A.shape[0])), D.copy()
+    mass_weighted_unit_columns_into(L, A, columns, right)
+    return columns, right
+
+
+@allocating
+def mass_weighted_unit_columns_into(L: Matrix, A: Matrix, columns: Matrix, right: Matrix) -> None:
+    """Write the columns, and scale the right-hand sides."""
+    mass_weighted_columns_into(L, A, columns)
     n, m = columns.shape
     lengths = np.empty(m)
     column_norms(columns, lengths)
     zero_rounding_lengths(lengths)
     for i in range(m):
-        for j in range(D.shape[0] if lengths[i] > 0.0 else 0):
+        for j in range(right.shape[0] if lengths[i] > 0.0 else 0):
             right[j, i] /= lengths[i]
     for c in range(n):
         for i in range(m):
             columns[c, i] = 0.0 if lengths[i] == 0.0 else columns[c, i] / lengths[i]
-    return columns, right

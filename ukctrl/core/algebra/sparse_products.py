@@ -32,16 +32,24 @@ def nonzero_ranges(X: Matrix) -> Indices:
 @allocating
 def gram(T: Matrix) -> Matrix:
     """Return ``T' T``, shape ``(m, m)``."""
-    n, m = T.shape
-    S, ends = np.zeros((m, m)), nonzero_ranges(T)
-    for c in range(n):
+    S = np.empty((T.shape[1], T.shape[1]))
+    banded_gram_into(T, nonzero_ranges(T), S)
+    return S
+
+
+@compiled
+def banded_gram_into(T: Matrix, ends: Indices, S: Matrix) -> None:
+    """Write what `gram` returns, of a matrix with the `nonzero_ranges` ``ends``."""
+    for i in range(len(S)):
+        for k in range(len(S)):
+            S[i, k] = 0.0
+    for c in range(len(T)):
         row = T[c, ends[c, 0] : ends[c, 1]]
         for i in range(row.shape[0]):
             if row[i] != 0.0:
                 into = S[ends[c, 0] + i, ends[c, 0] : ends[c, 1]]
                 for k in range(row.shape[0]):
                     into[k] += row[i] * row[k]
-    return S
 
 
 @allocating

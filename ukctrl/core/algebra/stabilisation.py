@@ -10,12 +10,18 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     zero_rounding_lengths,
 )
-from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_factor, project_columns_onto_rows
+from ukctrl.core.algebra.gram_factor import (
+    MIN_GRAM_ROWS,
+    gram_factor,
+    gram_room,
+    project_columns_onto_rows,
+)
 from ukctrl.core.algebra.row_space import (
     BLEND_FACTOR,
     CLEARANCE_FACTOR,
     add_solution,
     mass_weighted_unit_columns,
+    mass_weighted_unit_columns_into,
     row_space,
 )
 from ukctrl.core.arrays import Matrix, Vector
@@ -38,15 +44,17 @@ def least_mass_weighted_change(
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    weighted, right = mass_weighted_unit_columns(L, A, d.reshape((1, -1)))
     x[:] = 0.0
     if A.shape[0] >= MIN_GRAM_ROWS:
-        gram = gram_factor(weighted)
+        room, right = gram_room(A.shape[1], A.shape[0]), d.copy().reshape((1, -1))
+        mass_weighted_unit_columns_into(L, A, room.T, right)
+        gram = gram_factor(room)
         # squares cost half the digits: only where surely all rows count in full
         if gram.smallest_singular >= CLEARANCE_FACTOR * BLEND_FACTOR * rtol:
             project_columns_onto_rows(gram, right, x.reshape((-1, 1)))
             solve_upper(L, x)
             return gram.rank
+    weighted, right = mass_weighted_unit_columns(L, A, d.reshape((1, -1)))
     space = row_space(weighted.T.copy(), right, rtol)
     add_solution(space, x, 0)
     solve_upper(L, x)
