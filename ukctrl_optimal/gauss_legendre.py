@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import comb
 
 from ukctrl.core.arrays import Matrix, Vector
 
@@ -130,6 +131,29 @@ def evaluation_rows(
         [None, None, spread(within.acceleration, step_eye)],
     ]
     return sp.block_array(table, format="csr")
+
+
+def control_point_rows(
+    scheme: GaussLegendre, steps: int, n: int, h: float
+) -> tuple[sp.csr_array, sp.csr_array]:
+    r"""Return Bezier's control points of coordinates and of rates, each within a step.
+
+    With $y(c) = \sum_i b_i \binom{d}{i} c^i (1 - c)^{d - i}$ a polynomial stays between the least
+    and the largest $b_i$. The degrees $d$ are one and two more than that of the accelerations. The
+    first and the last points are those where steps meet: rows are of the others, and of the last
+    one of rates. Columns are those of `evaluation_rows`.
+    """
+    rows = []
+    for derivative, degree in enumerate((len(scheme.nodes) + 1, len(scheme.nodes))):
+        i, fractions = np.arange(degree + 1), np.linspace(0.0, 1.0, degree + 1)
+        c = fractions[:, None]
+        from_values = np.linalg.inv(comb(degree, i) * c**i * (1.0 - c) ** (degree - i))
+        last = degree + derivative
+        onto = evaluation_rows(scheme, fractions, steps, n, h)
+        values = onto[derivative * len(fractions) * steps * n :][: len(fractions) * steps * n]
+        chosen = sp.kron(sp.kron(sp.eye_array(steps), from_values[1:last]), sp.eye_array(n))
+        rows.append((chosen @ values).tocsr())
+    return rows[0], rows[1]
 
 
 def end_input_rows(scheme: GaussLegendre, steps: int, nu: int) -> sp.csr_array:

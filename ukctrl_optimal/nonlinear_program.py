@@ -19,7 +19,7 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl_optimal.decision_variables import (
@@ -27,7 +27,12 @@ from ukctrl_optimal.decision_variables import (
     MotionProblem,
     VariableLayout,
 )
-from ukctrl_optimal.gauss_legendre import GaussLegendre, collocation_rows, end_input_rows
+from ukctrl_optimal.gauss_legendre import (
+    GaussLegendre,
+    collocation_rows,
+    control_point_rows,
+    end_input_rows,
+)
 from ukctrl_optimal.hessian_differences import hessian_by_differences
 from ukctrl_optimal.independent_coordinates import (
     ChartPoint,
@@ -91,14 +96,14 @@ class NonlinearProgram:
         layout = VariableLayout(steps, len(scheme.nodes), n, robot.nu, self.path_constraints.count)
         self.count, self.split = layout.count, layout.split
         self.indices = self.split(np.arange(self.count))
-        self.linear, self._fixed = self._linear_rows()
-        self._fast = np.flatnonzero(np.isfinite(robot.velocity_limit))
+        self._fast = np.setdiff1d(np.flatnonzero(np.isfinite(robot.velocity_limit)), freedoms.dofs)
         lines = {int(block.iv): int(block.iq) for block in robot.blocks if block.shape == "line"}
         sides = np.column_stack([robot.q_lower, robot.q_upper])
         self._sides = {i: sides[k] for i, k in lines.items() if np.isfinite(sides[k]).any()}
         followers = [i for i in self._sides if i not in freedoms.dofs]
         self._followers = np.array(followers, dtype=np.intp)
         self._coordinates = np.array([lines[i] for i in followers], dtype=np.intp)
+        self.linear, self._linear_bounds = self._linear_rows()
         self._fall = TorqueSpeedLimits.for_robot(robot, freedoms.start.q, problem.limit_share)
         self.rows_per_point = n + len(followers) + len(self._fast) + len(self._fall.motors)
         self._own_rows = self.linear.shape[0] + np.arange(points * self.rows_per_point)
@@ -124,23 +129,53 @@ class NonlinearProgram:
         lasts = np.broadcast_to(p.sigma, (self.path_constraints.count, 1))
         self._seen_at = np.hstack([*p.path_states, lasts])
 
-    def _linear_rows(self) -> tuple[sp.csr_array, int]:
-        """Return the linear rows, and how many of them, the first, are zero along a motion."""
+    def _linear_rows(self) -> tuple[sp.csr_array, tuple[Vector, Vector]]:
+        """Return the linear rows, and between what they must be."""
         n, nu, p = self.freedoms.n, self.freedoms.robot.nu, self.indices
         motion = collocation_rows(self.scheme, self.steps, n, self.h)
         motion.resize((motion.shape[0], self.count))
         # inputs are those of the collocation points; at the ends of a step they are extrapolated,
         # and bounded too
-        inputs = end_input_rows(self.scheme, self.steps, nu)
-        ends = sp.csr_array((inputs.shape[0], self.count)).tolil()
-        ends[:, p.u.ravel()] = inputs
-        grid_rows = sp.csr_array((self.path_constraints.evaluation.shape[0], self.count)).tolil()
-        grid_rows[:, np.concatenate([p.y.ravel(), p.w.ravel(), p.a.ravel()])] = (
-            self.path_constraints.evaluation
-        )
+        inputs = self._placed(end_input_rows(self.scheme, self.steps, nu), p.u.ravel())
+        determined = np.concatenate([p.y.ravel(), p.w.ravel(), p.a.ravel()])
+        grid_rows = self._placed(self.path_constraints.evaluation, determined).tolil()
         grid_rows[:, p.path_states.ravel()] = -sp.eye_array(p.path_states.size)
-        fixed = motion.shape[0] + grid_rows.shape[0]
-        return sp.vstack([motion, grid_rows, ends], format="csr"), fixed
+        # of a program of few points speeds would leap between them
+        y, rate = control_point_rows(self.scheme, self.steps, n, self.h)
+        limits = self.wanted.limit_share * self.freedoms.robot.velocity_limit[self.freedoms.dofs]
+        fast, sides = np.isfinite(limits), np.full((n, 2), [-np.inf, np.inf])
+        for k, i in enumerate(self.freedoms.dofs.tolist()):
+            sides[k] = self._sides.get(i, sides[k])
+        ended = np.isfinite(sides).any(axis=1)
+        rate_mask, y_mask = np.resize(fast, rate.shape[0]), np.resize(ended, y.shape[0])
+        rates = self._placed(rate[rate_mask], determined)
+        # true rates are those over sigma
+        slack = np.resize(limits[fast], (rates.shape[0], 1))
+        towards = sp.csr_array(
+            (slack.ravel(), (np.arange(len(slack)), np.full(len(slack), p.sigma[0, 0]))),
+            shape=rates.shape,
+        )
+        zeros, none = np.zeros(motion.shape[0] + grid_rows.shape[0]), np.full(len(slack), np.inf)
+        y_sides = np.resize(sides[ended], (int(y_mask.sum()), 2)).T
+        low, high = (np.resize(bound, inputs.shape[0]) for bound in self._input_bounds())
+        parts = (
+            motion,
+            grid_rows,
+            inputs,
+            rates - towards,
+            rates + towards,
+            self._placed(y[y_mask], determined),
+        )
+        return sp.vstack(parts, format="csr"), (
+            np.concatenate([zeros, low, -none, 0.0 * slack.ravel(), y_sides[0]]),
+            np.concatenate([zeros, high, 0.0 * slack.ravel(), none, y_sides[1]]),
+        )
+
+    def _placed(self, rows: sp.sparray, columns: Indices) -> sp.csr_array:
+        """Return rows of some unknowns as rows of all."""
+        placed = rows.tocoo()
+        at = placed.data, (placed.row, columns[placed.col])
+        return sp.csr_array(at, shape=(rows.shape[0], self.count))
 
     def times(self, sigma: float) -> Vector:
         """Return when the points are, shape ``(k,)`` [s]."""
@@ -187,14 +222,8 @@ class NonlinearProgram:
         motor_bounds = self._fall.bound
         low = np.concatenate([np.zeros(n), ends[:, 0], -speed, np.full(len(motor_bounds), -np.inf)])
         high = np.concatenate([np.zeros(n), ends[:, 1], speed, motor_bounds])
-        fixed, ends = np.zeros(self._fixed), self.linear.shape[0] - self._fixed
-        inputs = (np.resize(bound, ends) for bound in self._input_bounds())
-        sides = zip(inputs, (low, high), strict=True)
-        path_bounds = self.path_constraints.bounds()
-        bounds = (
-            np.concatenate([fixed, input_bound, np.tile(one, points), last])
-            for (input_bound, one), last in zip(sides, path_bounds, strict=True)
-        )
+        sides = zip(self._linear_bounds, (low, high), self.path_constraints.bounds(), strict=True)
+        bounds = (np.concatenate([one, np.tile(own, points), last]) for one, own, last in sides)
         return next(bounds), next(bounds)
 
     def effort(self, z: Vector) -> float:

@@ -20,7 +20,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import JointMotor, Lagrangian, Options
 from ukctrl_optimal.decision_variables import MotionProblem
-from ukctrl_optimal.gauss_legendre import gauss_legendre
+from ukctrl_optimal.gauss_legendre import control_point_rows, evaluation_rows, gauss_legendre
 from ukctrl_optimal.independent_coordinates import IndependentCoordinates
 from ukctrl_optimal.nonlinear_program import NonlinearProgram
 from ukctrl_optimal.optimal_motion import optimal_motion
@@ -351,6 +351,59 @@ def test_what_a_motion_of_least_time_exceeds_between_its_points_is_told(steps):
     assert f"between points {name} exceeds its limit by {100.0 * excess:.2g} %" in found.sentence()
     shared = dc.replace(found, limit_share=0.95)
     assert f"{name} exceeds 95 % of its limit by {100.0 * excess:.2g} %" in shared.sentence()
+
+
+@pytest.mark.parametrize("stages", [1, 2, 5])
+def test_polynomials_stay_between_their_control_points(stages):
+    steps, n, h, rng = 3, 2, 0.7, np.random.default_rng(stages)
+    scheme = gauss_legendre(stages)
+    unknowns = rng.standard_normal(n * (2 * (steps + 1) + steps * stages))
+    fractions = np.linspace(0.0, 1.0, 201)
+    onto = evaluation_rows(scheme, fractions, steps, n, h) @ unknowns
+    values = onto.reshape(3, steps, len(fractions), n)
+    for derivative, rows in enumerate(control_point_rows(scheme, steps, n, h)):
+        points = (rows @ unknowns).reshape(steps, -1, n)
+        ends = values[derivative, :, [0, -1]].swapaxes(0, 1)
+        hull = np.concatenate([points, ends], axis=1)
+        assert (values[derivative] <= hull.max(axis=1, keepdims=True) + 1e-12).all()
+        assert (values[derivative] >= hull.min(axis=1, keepdims=True) - 1e-12).all()
+        if derivative == 1:
+            np.testing.assert_allclose(points[:, -1], ends[:, 1], atol=1e-12)
+
+
+FAST = {
+    "a wrist of little inertia": (
+        "ur5", [0.2, -1.2, 1.5, -0.4, 0.8, 0.3], [0.9, -1.0, 1.0, -0.1, 0.3, -0.3],
+        {"steps": 30, "stages": 2, "minimises_time": True},
+    ),
+    "few steps": (
+        "two_link", [0.3, 1.2], [1.2, 0.3],
+        {"steps": 6, "stages": 2, "minimises_time": True, "duration": 0.25},
+    ),
+    "least effort": (
+        "ur5", [0.2, -1.2, 1.5, -0.4, 0.8, 0.3], [2.2, -1.2, 1.5, -0.4, 0.8, 0.3],
+        {"steps": 6, "stages": 3, "duration": 0.75},
+    ),
+}  # fmt: skip
+
+
+@needs("casadi")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("few steps"),
+        "least effort",
+        pytest.param("a wrist of little inertia", marks=pytest.mark.slow),
+    ],
+)
+def test_speeds_are_kept_all_along(name):
+    """Polynomials of few points leap between them: a wrist had three times its speed."""
+    model, q, goal, how = FAST[name]
+    robot = Robot.load(model)
+    found = motion(robot, q, goal, **how)
+    speeds = exceeded(found, robot)[: robot.nv]
+    assert speeds.max() < 1e-6
+    assert speeds.max() > -0.02  # or no speed binds, and the test shows nothing
 
 
 @needs("casadi")
