@@ -149,3 +149,32 @@ def test_a_run_without_end_cannot_be_planned():
     loop = Loop(Scenario.load("flexible-joint-arm-motor"))
     with pytest.raises(InputError, match="the run has no end"):
         loop.scenario.controller.start(dc.replace(loop.law.task, duration=np.inf))
+
+
+AT_REST = """
+title = "to rest"
+start.q = {{ shoulder = 0.3, elbow = 0.5 }}
+start.solve = true
+controller = {{ kind = "io_linearisation", alpha = 20.0, beta = 100.0 }}
+timing = {{ duration = 1.2 }}
+[robot]
+use = "two_link"
+gravity = [0.0, 0.0, 0.0]
+elastic = {{ stiffness = {stiffness}, motor_inertia = 0.5 }}
+[[servo]]
+kind = "joint_follows"
+joints = ["shoulder", "elbow"]
+path = {{ kind = "rest_to_rest", points = [[0.3, 0.5], [0.8, 0.1]], duration = 1.0, still = 4 }}
+"""
+
+
+@pytest.mark.parametrize("stiffness", [500.0, pytest.param(2e4, marks=pytest.mark.slow)])
+def test_a_law_that_differentiates_the_motion_comes_to_rest(stiffness):
+    """There forces of springs and motors cancel, and rounding is all that is left of their sum."""
+    result = simulate(Scenario.from_toml(AT_REST.format(stiffness=stiffness)))
+    assert result.status == "completed"
+    # not rounding alone: steps of the integration are as exact as its tolerance
+    assert np.abs(result["phi"]).max() < 1e-7
+    still = result.time > 1.01
+    assert np.abs(result["v"][still]).max() < 1e-5
+    assert np.abs(result["u"][still]).max() < 1e-3

@@ -60,6 +60,8 @@ WIDTH_FACTOR, PREDICTABLE_TAIL = 0.6, 1e-2
 """How much shorter the next one is; below a tail of the second it is foretold, since the tail falls
 as the power of the length that the number of points is."""
 TINY, EPS = 1e-300, float(np.finfo(np.float64).eps)
+LAST_BITS = 4.0 * EPS
+"""By which part of a state's size it is changed to see what rounding does to accelerations."""
 MAX_INTERVALS = 24
 """Most intervals that are tried at one state."""
 
@@ -213,13 +215,55 @@ class SampledJets(Jets):
             whole: Whether the rows are wanted too.
             noise: A tail as small as that is one of rounding.
         """
+        widest = self._h
+        if (resolved := self._narrowed(curve, whole, noise, 0.0)) is not None:
+            return resolved
+        # near rest forces cancel, and rounding of each is all that is left of their sum: then a
+        # tail is beside that as it else is beside accelerations
+        self._h, rounding = widest, self._rounding(curve)
+        resolved = self._narrowed(curve, whole, noise, rounding / TAIL_RTOL)
+        if resolved is None:
+            raise UnresolvedMotion(
+                f"a motion from the state at t = {curve.t:.6g} s must be smooth enough to be "
+                "differentiated; it was not resolved within any time."
+            )
+        values, tail = resolved
+        return values, max(tail, rounding / np.abs(values).max(initial=TINY))
+
+    def _rounding(self, curve: _TaylorCurve) -> float:
+        """Return by how much the acceleration changes where the last bits of the state and the
+        input do.
+        """
+        robot, v = self.robot, curve.v[0]
+        u = curve.U[0] if len(curve.U) else np.zeros(robot.nu)
+        size = LAST_BITS * float(np.abs(curve.q).max(initial=0.0))
+        # along no direction that a motion of all joints together would have
+        beside = robot.integrate(curve.q, size * np.sin((np.arange(robot.nv) + 1.0) ** 2))
+        self._dynamics.move(curve.t, curve.q, v)
+        here, changed = self._dynamics.acceleration(u).copy(), 0.0
+        for q, rate, push in ((beside, v, u), (curve.q, v, u * (1.0 + LAST_BITS))):
+            self._dynamics.move(curve.t, q, rate)
+            changed += float(np.abs(self._dynamics.acceleration(push) - here).max(initial=0.0))
+        return changed
+
+    def _narrowed(
+        self, curve: _TaylorCurve, whole: bool, noise: float, floor: float
+    ) -> tuple[Matrix, float] | None:
+        """Return the same of ever shorter intervals; None where none of them will do.
+
+        Args:
+            curve: The curve.
+            whole: Whether the rows are wanted too.
+            noise: A tail as small as that is one of rounding.
+            floor: Accelerations below this are resolved beside it.
+        """
         wider: tuple[float, Matrix, float] | None = None
         slow, tail = False, np.inf
         for _ in range(MAX_INTERVALS):
             with np.errstate(over="ignore", invalid="ignore"):  # intervals too wide run away
                 values = self._values(curve, self._h, whole)
             if values is not None:
-                unresolved, tail = self._tail(values)
+                unresolved, tail = self._tail(values, floor)
                 if unresolved <= noise:
                     return values, tail
                 # two tails in a row that hardly fall are rounding: the wider interval has less of
@@ -244,28 +288,26 @@ class SampledJets(Jets):
             # narrower, rounding over the width would exceed what is looked for
             if self._h < MIN_HALF_WIDTH:
                 break
-        raise UnresolvedMotion(
-            f"a motion from the state at t = {curve.t:.6g} s must be smooth enough to be "
-            "differentiated; it was not resolved within any time."
-        )
+        return None
 
-    def _tail(self, values: Matrix) -> tuple[float, float]:
+    def _tail(self, values: Matrix, floor: float) -> tuple[float, float]:
         """Return the largest of the last coefficients that is not rounding, and of all of them."""
         size = np.abs(self._grid.coefficients @ values)
-        size /= self._scale(size.max(axis=0))
+        size /= self._scale(size.max(axis=0), floor)
         tails, earlier = size[-2:].max(axis=0), size[-8:-6].max(axis=0)
         # a series whose last coefficients no longer fall has reached its rounding
         rounding = (tails <= FLAT_TAIL) & (tails > FLAT_RATIO * earlier)
         return float(tails[~rounding].max(initial=0.0)), float(tails.max(initial=0.0))
 
-    def _scale(self, largest: Vector) -> Vector:
+    def _scale(self, largest: Vector, floor: float) -> Vector:
         """Return what the coefficients of each value are compared with; some are zero."""
         v, xi, rows, matrix, inputs = np.split(largest, self._ends[:-1])
-        A = matrix.reshape(len(rows), -1)
+        A, v = matrix.reshape(len(rows), -1), np.maximum(v, floor)
         # what is small beside its like is not resolved for its own sake
         floors = [
             np.full(len(block), NEGLIGIBLE_RATIO * block.max(initial=0.0)) for block in (v, xi)
         ]
+        floors[0] = np.maximum(floors[0], floor)
         floors.append((A * v).max(axis=1, initial=0.0))
         floors.append(np.repeat(A.max(axis=1, initial=0.0), len(v)))
         floors.append(np.full(len(inputs), inputs.max(initial=0.0)))
