@@ -220,7 +220,8 @@ class MotionLimits:
         stack, barriers, period = self._filter.stack, self._barriers, self._filter.period
         count, none = len(barriers.row), np.zeros(0)
         h, rate, bound, active, relaxed = np.zeros((5, count))
-        found = FilterDiagnostics(h, rate, bound, active, relaxed, none, *np.zeros((2, len(stack))))
+        of_stack = np.zeros((2, len(stack)))
+        found = FilterDiagnostics(h, rate, bound, active, relaxed, none, none, *of_stack)
         slack = np.zeros((len(states.q), 2 * count))
         for n, t in enumerate(states.time.tolist()):
             self._snapshot.move(states.q[n], states.v[n], t)

@@ -129,6 +129,18 @@ class _SwitchingLaw(Law):
             )
             yield KernelSequence(in_force).when_equal(tick.memory, mode)
 
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        for mode, (law, block) in enumerate(zip(self.laws, self._memory_slices, strict=True)):
+            mode_tick = law.tick(dynamics)
+            in_force = (
+                BoundKernel(copy_into, tick.u, mode_tick.u),
+                *law.anti_windup_steps(dynamics, loss, mode_tick),
+                BoundKernel(copy_into, mode_tick.memory_rate, tick.memory_rate[block]),
+            )
+            yield KernelSequence(in_force).when_equal(tick.memory, mode)
+
     def guard_steps(
         self, dynamics: Dynamics, memory: Vector, margin: Vector
     ) -> Iterator[KernelStep]:

@@ -3,9 +3,9 @@
 In order: ``task``, ``error_dynamics_spec``, ``error_polynomial``, ``command``, ``state_evaluator``
 (what is asked, and answered); ``inverse_actuation``, ``allocation`` (which input); ``feedback``,
 ``disturbance``, ``learned_correction`` (which acceleration); ``safety`` (which input never);
-``controller``, ``function_controller``; ``servo``, ``elastic`` (laws on rows); ``joint_motion``,
-``regulators``, ``feedforward``, ``baselines`` (laws on motions worked out before the run),
-``any_controller``.
+``anti_windup``, ``controller``, ``function_controller``; ``servo``, ``elastic`` (laws on rows);
+``joint_motion``, ``regulators``, ``feedforward``, ``baselines`` (laws on motions worked out before
+the run), ``any_controller``.
 """
 
 from __future__ import annotations

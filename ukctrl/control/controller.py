@@ -128,18 +128,37 @@ class Law:
         steps = [*self.steps(dynamics, tick)]
         if self.keeper is not None:
             steps += self.keeper.steps(dynamics, tick)
-            steps += self.unwinding_steps(self.keeper.diagnostics.task_relaxation, tick)
+            loss = self.keeper.diagnostics.acceleration_loss
+            steps += self.anti_windup_steps(dynamics, loss, tick)
         tick.steps = KernelSequence(tuple(steps))
         return tick
 
-    def unwinding_steps(self, given_up: Vector, tick: LawBuffers) -> Iterable[KernelStep]:
-        """Return what keeps memory from asking ever more of rows that give way to what is kept.
+    def anti_windup(self, dynamics: Dynamics, loss: Vector, command: Command) -> Vector:
+        """Return the rate of the memory where a safety filter may have changed the input.
+
+        A law of one's own whose memory integrates errors, adapts to them, or foretells what its
+        input does, overrides this; others go on as if nothing had been taken from them.
 
         Args:
-            given_up: What each servo row gets less than the law gave it, shape ``(m,)``.
-            tick: The law's answer.
+            dynamics: The believed robot at the current state.
+            loss: By how much less it accelerates than the law asked for, shape ``(nv,)``; zero
+                where nothing binds.
+            command: The input after the filter, and the rate that `step` returned.
         """
-        return ()
+        return command.memory_rate
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterable[KernelStep]:
+        """Return what writes `anti_windup` into the rate in ``tick``; arguments as there."""
+        if type(self).anti_windup is Law.anti_windup:
+            return ()
+
+        def write() -> None:
+            command = Command(tick.u.copy(), tick.memory_rate.copy())
+            copy_into(self.anti_windup(dynamics, loss, command), tick.memory_rate)
+
+        return (write,)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what is worth recording beside ``u``; called at output times only."""

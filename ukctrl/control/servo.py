@@ -13,6 +13,7 @@ import numpy as np
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.anti_windup import clamp_integrals, hold_memory
 from ukctrl.control.command import LawBuffers, write_row_acceleration
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.disturbance import AnyDisturbanceObserver
@@ -182,9 +183,29 @@ class _ServoLaw(Law):
             yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
         tick.has_demand[0] = 1.0
 
-    def unwinding_steps(self, given_up: Vector, tick: LawBuffers) -> Iterator[KernelStep]:
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        yield from self.clamp_steps(loss, tick.memory_rate)
+        if self._observer:
+            ends = self._feedback_end, self._observer_end
+            _, observed, _ = np.split(tick.memory, ends)
+            rate = np.split(tick.memory_rate, ends)[1]
+            # once more, for the input after the filter: what it took is no disturbance
+            yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
+
+    def clamp_steps(self, loss: Vector, rate: Vector) -> Iterator[KernelStep]:
+        """Yield what stops the feedback's memory where its rows give something up.
+
+        Args:
+            loss: By how much less the robot accelerates than the law asked for, shape ``(nv,)``.
+            rate: Of the law's memory.
+        """
+        A, m = self.stack.rows.A, len(self.stack)
         if self._feedback.has_integrals:
-            yield BoundKernel(clamp_integrals, given_up, tick.memory_rate[: len(given_up)])
+            yield BoundKernel(clamp_integrals, A, loss, rate[:m])
+        elif self._feedback_end:
+            yield BoundKernel(hold_memory, A, loss, rate[: self._feedback_end])
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
@@ -193,19 +214,6 @@ class _ServoLaw(Law):
         observed = memory[self._feedback_end : self._observer_end]
         estimates = self._observer.signals(dynamics, observed) if self._observer else {}
         return {**signals, **estimates, **self.allocator.signals()}
-
-
-RELAXATION_TOLERANCE = 1e-6
-"""Less than this is nothing that a row gives up [m/s^2, rad/s^2]."""
-
-
-@compiled
-def clamp_integrals(given_up: Vector, rate: Vector) -> None:
-    """Stop integrals that would ask for more of what their rows give up already."""
-    for i in range(len(rate)):
-        # conditional integration (decision 0157): only what would ask for still more stands still
-        if abs(given_up[i]) > RELAXATION_TOLERANCE and rate[i] * given_up[i] < 0.0:
-            rate[i] = 0.0
 
 
 @compiled

@@ -194,7 +194,7 @@ class _SafetyProbe:
         self._needed, (self._low, self._high) = task_inputs, bounds
         self._stack = keeper.stack_on(loop.robot)
         of_rows, of_stack = np.zeros((5, len(keeper.barriers.row))), np.zeros((2, len(self._stack)))
-        buffers = [*of_rows, np.zeros(0), *of_stack]
+        buffers = [*of_rows, *np.zeros((2, 0)), *of_stack]
         self._account = FilterDiagnostics(*buffers)
         self._cones_of: dict[int, tuple[Matrix, KernelSequence]] = {}
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, final
 
 import numpy as np
 
+from ukctrl.control.anti_windup import clamp_integrals
 from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
@@ -249,6 +250,11 @@ class _JointPidLaw(Law):
         yield BoundKernel(joint_pid_force, rows, self._gains, tick.memory, none, force)
         yield self._motors.step(dynamics, force, tick.u)
         yield BoundKernel(copy_into, rows.phi, tick.memory_rate)
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        yield BoundKernel(clamp_integrals, self.stack.rows.A, loss, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the integral pushes with."""

@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.control.anti_windup import hold_memory
 from ukctrl.control.baselines.joint_space import JointGain, JointTracking
 from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Law
@@ -254,6 +255,11 @@ class _AdaptiveSlotineLiLaw(_PassivityLaw):
         yield from s.regressor_steps(virtual.v_r, virtual.v_r_dot, Y)
         learning = Y, self._believed, self._gamma, virtual.minus_sigma, tick.memory
         yield BoundKernel(adapt_parameters, *learning, force, tick.memory_rate)
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        yield BoundKernel(hold_memory, self.stack.rows.A, loss, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the estimates as well."""

@@ -28,6 +28,7 @@ from ukctrl.core.fields import PerElement, Quantity, spec
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Snapshot
 
 DiagonalInertia = Annotated[RowGain, PerElement(Quantity(minimum=0.0, open_minimum=True))]
 
@@ -100,18 +101,27 @@ class _TimeDelayLaw(Law):
         return self._inertia * dynamics.snapshot.v
 
     def steps(self, dynamics: Dynamics, tick: LawBuffers) -> Iterator[KernelStep]:
-        s, rows, n = dynamics.snapshot, self.stack.rows, dynamics.robot.nv
-        force, pushed = np.zeros((2, n))
+        s, rows, force = dynamics.snapshot, self.stack.rows, np.zeros(dynamics.robot.nv)
         yield from self.stack.steps(s).items
         momentum = self._rate, self._inertia, s.v, tick.memory
         yield BoundKernel(momentum_residual_diagonal, *momentum, self._estimate)
         gains = self._inertia, self._kd, self._kp
         yield BoundKernel(inertial_force, rows, *gains, self._estimate, force)
         yield self._motors.step(dynamics, force, tick.u)
+        yield from self._momentum_steps(s, tick)
+
+    def _momentum_steps(self, s: Snapshot, tick: LawBuffers) -> Iterator[KernelStep]:
+        """Yield what writes how fast the inputs alone would change the momentum."""
+        pushed = np.zeros(len(s.v))
         # what the motors give, not what is asked: a limit is no disturbance
         u_sat, steps = self._saturated_input.steps(s, tick.u)
         yield from (*steps, BoundKernel(matvec, s.B, u_sat, pushed))
         yield BoundKernel(add_scaled_into, self._estimate, 1.0, pushed, tick.memory_rate)
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        yield from self._momentum_steps(dynamics.snapshot, tick)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the force that stands for the model."""

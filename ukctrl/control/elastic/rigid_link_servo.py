@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.elastic.derivatives_along_motion import (
     EvaluationPoint,
@@ -42,7 +43,8 @@ from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.block_diagonal import read_block
 from ukctrl.core.algebra.dynamics_kernels import inverse_dynamics
 from ukctrl.core.algebra.factorisation import copy_into, matvec
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, spec
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep, RobotBuffers
@@ -223,6 +225,13 @@ def nested_gains(
     return {**{f"feedback.{name}": value for name, value in gains.items()}, **law_gains}
 
 
+@compiled
+def motor_losses(links: Indices, motors: Indices, loss: Vector, lost: Vector) -> None:
+    """Write at each link what its motor loses."""
+    for i in range(len(links)):
+        lost[links[i]] = loss[motors[i]]
+
+
 class ElasticRowLaw(Law):
     """A law that looks for the torque of the springs first."""
 
@@ -237,6 +246,14 @@ class ElasticRowLaw(Law):
         self._evaluations = RobotBuffers(self._evaluation_at)
         self._refuse_rows_of_motors(kind)
         _refuse_direct_motor_forces(task, kind, self.joints.links)
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        # an input accelerates no link at once: what their motors lose tells what is lost
+        lost = np.zeros(self.links.n_joints)
+        yield BoundKernel(motor_losses, self.joints.links, self.joints.motors, loss, lost)
+        yield from self.links.law.clamp_steps(lost, tick.memory_rate)
 
     def _refuse_rows_of_motors(self, kind: str) -> None:
         task, joints = self.task, self.joints

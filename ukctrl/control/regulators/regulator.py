@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.control.anti_windup import clamp_integrals
 from ukctrl.control.command import LawBuffers
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_dynamics_spec import ErrorSpec, PoleCount
@@ -272,6 +273,11 @@ class _LqiLaw(RegulatorLaw):
         yield from super().steps(dynamics, tick)
         yield from stack.steps(dynamics.snapshot).items
         yield BoundKernel(write_integrand, stack.holonomic, rows.beta, rows.phi, tick.memory_rate)
+
+    def anti_windup_steps(
+        self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
+    ) -> Iterator[KernelStep]:
+        yield BoundKernel(clamp_integrals, self.stack.rows.A, loss, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the integrals."""

@@ -61,6 +61,8 @@ class FilterDiagnostics(NamedTuple):
     """By how much it gave way [unit/s^2, or unit/s]."""
     task_relaxation: Vector
     """What the servo rows get less than the law gave them, shape ``(m,)``."""
+    acceleration_loss: Vector
+    """By how much less the believed robot accelerates, shape ``(nv,)``."""
     row_residual: Vector
     """Of every row of the stack, ``A a - b`` under the law's input."""
     row_magnitude: Vector
@@ -183,6 +185,8 @@ def check_barriers(
         clear = clear and low[k] <= u[k] <= high[k]
     for i in range(len(diagnostics.task_relaxation)):
         diagnostics.task_relaxation[i] = 0.0
+    for c in range(len(diagnostics.acceleration_loss)):
+        diagnostics.acceleration_loss[c] = 0.0
     for k in range(len(rows.b)):
         gained, size = -rows.b[k], abs(rows.b[k])
         for c in range(len(a)):

@@ -211,7 +211,7 @@ def filter_input(
             u,
             values,
             filter_state,
-            np.zeros((2, nv)),
+            np.zeros(nv),
         )
     return code
 
@@ -383,9 +383,9 @@ def write_diagnostics(
     u: Vector,
     values: InequalityValues,
     filter_state: FilterState,
-    a: Matrix,
+    none: Vector,
 ) -> None:
-    """Write what binds, what gave way, and what that cost the law; ``a`` is zero."""
+    """Write what binds, what gave way, and what that cost the law; ``none`` is no acceleration."""
     for i in range(len(filter_state.magnitude)):
         near = ACTIVE_RTOL * (filter_state.magnitude[i] + values.magnitude[i])
         diagnostics.active[i] = (
@@ -395,9 +395,10 @@ def write_diagnostics(
     for c in range(len(u)):
         # what the rows lose of their acceleration follows from the difference of inputs alone
         u_nominal[c] -= u[c]
-    apply_input_blockwise(robot.blocks, a[0], robot.G, u_nominal, a[1])
+    loss = diagnostics.acceleration_loss
+    apply_input_blockwise(robot.blocks, none, robot.G, u_nominal, loss)
     for i in range(len(diagnostics.task_relaxation)):
-        diagnostics.task_relaxation[i] = dot(served.A[i], a[1])
+        diagnostics.task_relaxation[i] = dot(served.A[i], loss)
 
 
 @compiled

@@ -123,7 +123,8 @@ class SafetyFilter:
         )
         self._relaxation_order = _relaxation_order(keeps, owner)
         buffers, count = np.zeros((5, len(owner))), len(sides)
-        row_buffers = np.zeros(len(servo)), *np.zeros((2, len(self.stack)))
+        losses = np.zeros(len(servo)), np.zeros(task.robot.nv)
+        row_buffers = *losses, *np.zeros((2, len(self.stack)))
         self.diagnostics = FilterDiagnostics(*buffers, *row_buffers)
         self.diagnostics.lower_bound[count:] = self.contact_rows.lower_bound
         self._row_diagnostics, self._contact_margins = (
