@@ -8,8 +8,8 @@ from scipy.stats import chi2
 
 from ukctrl import InputError, Loop, Scenario, simulate
 from ukctrl.simulation.effects.effect import effect_rng
+from ukctrl.simulation.observers.estimates import TimedState
 from ukctrl.simulation.observers.frame_sensors import ImuModel, TrueMotion
-from ukctrl.simulation.observers.measurements import TimedState
 
 T = 2e-3
 EXACT = {"rtol": 0.0, "atol": 1e-9}

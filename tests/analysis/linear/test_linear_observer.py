@@ -7,7 +7,7 @@ import tomli_w
 from ukctrl import InputError, Scenario
 from ukctrl.analysis.linear.linear_loop import linear_loop
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.observers.measurements import TimedState
+from ukctrl.simulation.observers.estimates import TimedState
 
 T = 1e-3
 POLES = {"rtol": 0.0, "atol": 1e-6}

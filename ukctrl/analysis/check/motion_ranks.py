@@ -54,7 +54,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.mechanics.relative_degree import recommend_law, relative_degrees
 from ukctrl.simulation.assemble import Loop
-from ukctrl.simulation.observers.measurements import TimedState
+from ukctrl.simulation.observers.estimates import TimedState
 from ukctrl.simulation.result.verdicts.authority_cost import authority_cost
 
 if TYPE_CHECKING:

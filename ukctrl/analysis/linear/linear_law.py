@@ -33,8 +33,8 @@ from ukctrl.mechanics.constraints.contact import CREEPING, MODE, OPEN, SLIDING
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.simulation.assemble import Loop
+from ukctrl.simulation.observers.estimates import TimedState
 from ukctrl.simulation.observers.estimator import Estimator
-from ukctrl.simulation.observers.measurements import TimedState
 
 FINE_STEP_RATIO = 0.1
 """Slopes are compared with those at this fraction of the step."""

@@ -101,6 +101,25 @@ class OdeSystem:
 
 
 @compiled
+def advance_memory(clock: Vector, last_clock: Vector, memory: Vector, rate: Vector) -> None:
+    """Advance a memory from one tick to the next, whose rate was that of the first of them."""
+    for i in range(len(memory)):
+        memory[i] += (clock[0] - last_clock[0]) * rate[i]
+
+
+@compiled
+def copy_state(
+    clock: Vector, q: Vector, v: Vector, other_clock: Vector, other_q: Vector, other_v: Vector
+) -> None:
+    """Copy a state from one snapshot to another."""
+    other_clock[0] = clock[0]
+    for i in range(len(q)):
+        other_q[i] = q[i]
+    for i in range(len(v)):
+        other_v[i] = v[i]
+
+
+@compiled
 def write_state(port: System, t: float, y: Vector) -> None:
     """Write ``y``, which has q, v and memory one behind the other; q is made a configuration."""
     nq, nv = len(port.q), len(port.v)

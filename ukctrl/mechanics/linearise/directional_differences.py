@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import final
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ukctrl.core.algebra.finite_differences import (
 )
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.program import KernelSequence, KernelStep, run
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep, run
 from ukctrl.robot import Snapshot
 from ukctrl.robot.manifold_kernels import integrate
 
@@ -39,7 +39,8 @@ class DirectionalDifferences:
         step, weights = (ROUGH_STEP, SECOND_ORDER_WEIGHTS) if rough else (STEP, SIXTH_ORDER_WEIGHTS)
         buffers = s.q.copy(), s.v.copy(), s.v.copy()
         blocks = s.robot.structure.manifold_table
-        self._given = self._steps.lines, blocks, s.q, s.v, out, step, np.array(weights), buffers
+        args = self._steps.lines, blocks, s.q, s.v, out, float(step), np.array(weights), buffers
+        self._given = DifferenceTables(*args)
         self._size = len(out)
 
     def __call__(self, directions: Matrix) -> Matrix:
@@ -49,30 +50,45 @@ class DirectionalDifferences:
             directions: Shape ``(2 nv, k)``.
         """
         slopes: Matrix = np.zeros((self._size, directions.shape[1]))
-        if directional_differences(*self._given, np.ascontiguousarray(directions), slopes) < 0:
+        if directional_differences(self._given, np.ascontiguousarray(directions), slopes) < 0:
             self._steps.raise_fault()
         return slopes
 
+    def step(self, directions: Matrix, slopes: Matrix) -> KernelStep:
+        """Return what writes the slopes along directions that are there then."""
+        args = self._given, directions, slopes
+        return BoundKernel(directional_differences, *args, inside=self._steps)
+
+    def inside(self, kernel: Callable[..., int], *arguments: Any, **options: Any) -> BoundKernel:
+        """Return a kernel that calls `directional_differences`, with its tables in front."""
+        return BoundKernel(kernel, self._given, *arguments, inside=self._steps, **options)
+
+
+class DifferenceTables(NamedTuple):
+    """What `directional_differences` needs of the steps that it repeats."""
+
+    lines: Indices
+    blocks: Indices
+    q: Vector
+    v: Vector
+    out: Vector
+    step: float
+    weights: Vector
+    buffers: tuple[Vector, Vector, Vector]
+
 
 @compiled
-def directional_differences(
-    lines: Indices,
-    blocks: Indices,
-    q: Vector,
-    v: Vector,
-    out: Vector,
-    step: float,
-    weights: Vector,
-    buffers: tuple[Vector, Vector, Vector],
-    directions: Matrix,
-    slopes: Matrix,
-) -> int:
-    """Add to zeros the slopes of what lines write, see `DirectionalDifferences`.
+def directional_differences(tables: DifferenceTables, directions: Matrix, slopes: Matrix) -> int:
+    """Write the slopes of what lines write, see `DirectionalDifferences`.
 
     Returns what `run` does where it fails.
     """
+    lines, blocks, q, v, out, step, weights, buffers = tables
     q_0, v_0, dq = buffers
     n, code = len(v), 0
+    for r in range(len(slopes)):
+        for c in range(slopes.shape[1]):
+            slopes[r, c] = 0.0
     copy_into(q, q_0)
     copy_into(v, v_0)
     for c in range(directions.shape[1]):

@@ -28,17 +28,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.algebra import block_diagonal
+from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.solution_checks import singular_mass_error
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.program import BoundKernel
+from ukctrl.core.errors import NotFinite
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
 from ukctrl.mechanics.integrability import positional_rows
-from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
+from ukctrl.mechanics.linearise.constraint_null_space import (
+    ConstraintNullSpace,
+    DeviationMap,
+    write_deviation_map,
+)
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
 from ukctrl.mechanics.linearise.plant_jacobians import force_jacobians, split_smooth_forces
@@ -181,16 +188,16 @@ class Linearizer:
         n = robot.nv
         dynamics.move(t, q, v)
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
-        null_space, positions = self._free(A_p)
+        null_space = self.null_space = ConstraintNullSpace(dynamics.L, A_p, dynamics.rank.passive)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         f_q, f_v = force_jacobians(self._exact, dynamics.snapshot)
         # inverse dynamics has the bias with its sign, so forces come off
         by_q, by_v = by_q - f_q, by_v - f_v
-        i = positions.independent_velocities if like is None else like.positions
         j = null_space.independent_velocities if like is None else like.velocities
+        i = self._independent_positions(A_p, j) if like is None else like.positions
         if len(A_p):
             self._lam[:] = dynamics.reactions(dynamics.passive_force(a, u))
-        full = self._full((null_space, positions), i, j)
+        full = self._full(i, j)
         more = np.zeros((n + len(A_p), full.shape[1]))
         if self._moves:
             self._u[:], self._a[:] = u, a
@@ -219,6 +226,14 @@ class Linearizer:
             a=a,
         )
 
+    def _independent_positions(self, A_p: Matrix, j: Indices) -> Indices:
+        # every row holds a position: one choice serves velocities and positions
+        if len(self.position_rows) == len(A_p):
+            return j
+        d = self._dynamics
+        rows = A_p[self.position_rows]
+        return ConstraintNullSpace(d.L, rows, d.rank.passive).independent_velocities
+
     def _slides(self) -> bool:
         """Return whether some contact slides against a friction that follows its load."""
         contacts = self._dynamics.contacts
@@ -233,33 +248,56 @@ class Linearizer:
             v: Velocity, shape ``(nv,)``.
             like: The other.
         """
-        self._dynamics.move(t, q, v)
-        free = self._free(self._dynamics.passive.rows.A.copy())
-        return self._full(free, like.positions, like.velocities)
-
-    def _free(self, A_p: Matrix) -> tuple[ConstraintNullSpace, ConstraintNullSpace]:
-        """Return what all passive rows leave free at the state, and those that hold positions."""
-        L, rtol = self._dynamics.L, self._dynamics.rank.passive
-        self.null_space = null_space = ConstraintNullSpace(L, A_p, rtol)
-        # every row holds a position: one null space serves velocities and positions
-        if len(self.position_rows) == len(A_p):
-            return null_space, null_space
-        return null_space, ConstraintNullSpace(L, A_p[self.position_rows], rtol)
-
-    def _full(
-        self, free: tuple[ConstraintNullSpace, ConstraintNullSpace], i: Indices, j: Indices
-    ) -> Matrix:
-        n, (null_space, positions) = self.robot.nv, free
-        N_q = positions.tangent(i)
-        # one basis where it can be: it costs a factorisation
-        N_v = N_q if positions is null_space and np.array_equal(i, j) else null_space.tangent(j)
-        full: Matrix = np.zeros((2 * n, len(i) + len(j)))
-        full[:n, : len(i)], full[n:, len(i) :] = N_q, N_v
-        # off the tangent in position, velocity must bend to stay within the rows
-        if len(self._dynamics.passive):
-            S = -null_space.least_norm_solution(self._slip(full[:, : len(i)]))
-            full[n:, : len(i)] = S - N_v @ S[j]
+        full, steps = self.deviation_map(np.full(1, t), q, v, like)
+        KernelSequence(steps)()
         return full
+
+    def deviation_map(
+        self, clock: Vector, q: Vector, v: Vector, like: Linearization
+    ) -> tuple[Matrix, Iterator[KernelStep]]:
+        """Return where `deviation_map_at` is, and what writes it for the state as it is then."""
+        made = self._map(like.positions, like.velocities)
+        return made.full, self._map_steps((clock, q, v), (like.positions, like.velocities), made)
+
+    def _map(self, i: Indices, j: Indices) -> DeviationMap:
+        return DeviationMap.zeros(self.robot.nv, len(self._dynamics.passive), len(i), len(j))
+
+    def _map_steps(
+        self,
+        state: tuple[Vector, Vector, Vector],
+        chosen: tuple[Indices, Indices],
+        out: DeviationMap,
+    ) -> Iterator[KernelStep]:
+        d, s = self._dynamics, self._dynamics.snapshot
+        yield from (
+            BoundKernel(copy_into, *pair) for pair in zip(state, (s.clock, s.q, s.v), strict=True)
+        )
+        yield from (*s.steps.items, *d.passive.steps(s).items)
+        yield BoundKernel(factor_mass, s.M, d.L, fault=singular_mass_error)
+        yield self._map_step(chosen, out)
+
+    def _map_step(self, chosen: tuple[Indices, Indices], out: DeviationMap) -> KernelStep:
+        d = self._dynamics
+        rows = d.L, d.passive.rows.A, self.position_rows, float(d.rank.passive)
+        return self._slip.inside(write_deviation_map, *rows, chosen, out, fault=_lost_freedoms)
+
+    def _full(self, i: Indices, j: Indices) -> Matrix:
+        made = self._map(i, j)
+        KernelSequence((self._map_step((i, j), made),))()
+        return made.full
+
+
+def _lost_freedoms(code: int) -> NotFinite:
+    return NotFinite(
+        "the passive constraints leave another number of freedoms there than at the start, as in a "
+        "singular position."
+    )
+
+
+@compiled
+def factor_mass(M: Matrix, L: Matrix) -> int:
+    """Write the Cholesky factor; return 0, or below zero 1 + the failing pivot."""
+    return -cholesky(M, L)
 
 
 @compiled

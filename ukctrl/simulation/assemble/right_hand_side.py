@@ -13,7 +13,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.ode_system import OdeSystem
+from ukctrl.mechanics.integrate.ode_system import OdeSystem, copy_state
 from ukctrl.robot import Snapshot
 from ukctrl.simulation.assemble.law_checks import LawChecks
 from ukctrl.simulation.effects.attached_effects import AttachedEffects
@@ -33,25 +33,6 @@ def copy_leading(source: Vector, target: Vector) -> None:
 def copy_minimum(one: Vector, second: Vector, target: Vector) -> None:
     """Copy the smaller of two numbers."""
     target[0] = min(one[0], second[0])
-
-
-@compiled
-def advance_memory(clock: Vector, last_clock: Vector, memory: Vector, rate: Vector) -> None:
-    """Advance a memory from one tick to the next, whose rate was that of the first of them."""
-    for i in range(len(memory)):
-        memory[i] += (clock[0] - last_clock[0]) * rate[i]
-
-
-@compiled
-def copy_state(
-    clock: Vector, q: Vector, v: Vector, other_clock: Vector, other_q: Vector, other_v: Vector
-) -> None:
-    """Copy a state from one snapshot to another."""
-    other_clock[0] = clock[0]
-    for i in range(len(q)):
-        other_q[i] = q[i]
-    for i in range(len(v)):
-        other_v[i] = v[i]
 
 
 def believed_steps(

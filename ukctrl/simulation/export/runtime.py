@@ -24,9 +24,10 @@ from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.core.tie_breaking import max_abs
 from ukctrl.mechanics.constraints.contact import MODE, OPEN, SLIDING, STICKING, USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate.ode_system import advance_memory
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.law_checks import LawChecks
-from ukctrl.simulation.assemble.right_hand_side import advance_memory, command_steps, copy_leading
+from ukctrl.simulation.assemble.right_hand_side import command_steps, copy_leading
 from ukctrl.simulation.assemble.start_law import planned_start
 from ukctrl.simulation.events.event_schedule import TIME_RTOL
 from ukctrl.simulation.export.exported_step import Braking, ExportedStep, Port

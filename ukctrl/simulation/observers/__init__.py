@@ -25,16 +25,12 @@ from typing import TYPE_CHECKING
 from ukctrl.core.entry_points import with_entry_points
 from ukctrl.core.kind_registry import classes_by_kind, union_of_kinds
 from ukctrl.simulation.observers.difference_filter import Differences
+from ukctrl.simulation.observers.estimates import StateEstimate, TimedState
 from ukctrl.simulation.observers.extended_kalman import Ekf
-from ukctrl.simulation.observers.filters import (
-    Filter,
-    LinearObserver,
-    MeasurementUpdate,
-    StateEstimate,
-)
+from ukctrl.simulation.observers.filters import Filter, LinearObserver, MeasurementUpdate
 from ukctrl.simulation.observers.kalman import Kalman
 from ukctrl.simulation.observers.luenberger import Luenberger
-from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
 from ukctrl.simulation.observers.observer import Observer, StochasticObserver
 from ukctrl.simulation.observers.sensing_tables import (

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Hertz, spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.simulation.effects.sensor_kernels import differentiate
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
 from ukctrl.simulation.observers.filters import (
     NO_COVARIANCE,
     Filter,
     LinearObserver,
-    MeasurementUpdate,
-    StateEstimate,
+    UpdateArrays,
 )
-from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
 from ukctrl.simulation.observers.observer import Observer, require_all_positions
 
@@ -53,21 +56,16 @@ class _Differences(Filter):
         never = at.state._replace(memory=np.full(1, np.nan))
         return StateEstimate(at._replace(state=never), NO_COVARIANCE)
 
-    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
-        return estimate._replace(at=TimedState(t, estimate.at.state, u))
+    def prediction_steps(self, x: EstimateArrays, clock: Vector, u: Vector) -> Iterable[KernelStep]:
+        return BoundKernel(copy_into, clock, x.clock), BoundKernel(copy_into, u, x.u)
 
-    def corrected(
-        self, predicted: StateEstimate, measurement: Measurement, y: Any
-    ) -> MeasurementUpdate:
-        at, since = predicted.at, predicted.at.state.memory.copy()
-        # the kernel writes into its memory, and an estimate must not be changed
-        old, filtered, v = (vector.copy() for vector in (at.state.q, at.state.v, at.state.v))
-        blocks, q = self.motion.robot.structure.manifold_table, y[0].copy()
-        clock = np.full(1, at.t)
-        differentiate(blocks, self._rate, clock, q, filtered, since, old, filtered, v)
-        moved = at._replace(state=type(at.state)(q, v, since))
-        innovation = measurement.innovation(at, y)
-        return MeasurementUpdate(StateEstimate(moved, NO_COVARIANCE), innovation, NO_COVARIANCE)
+    def correction_steps(
+        self, x: EstimateArrays, measurement: Measurement, y: Any, update: UpdateArrays
+    ) -> Iterator[KernelStep]:
+        yield from measurement.innovation_steps(x, y, update.innovation)
+        blocks, (q, v) = self.motion.robot.structure.manifold_table, y
+        args = blocks, self._rate, x.clock, q, x.v, x.memory, x.q, x.v
+        yield BoundKernel(differentiate, *args, np.zeros(len(v)))
 
     def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
         return self.near(at, period, joints).K

@@ -10,20 +10,25 @@ beside the true one at the true state, with the believed mass matrix and acceler
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
 
 from ukctrl.control.disturbance.disturbance_observer import DisturbanceObserver
 from ukctrl.control.task import Task
+from ukctrl.core.algebra import block_diagonal
+from ukctrl.core.algebra.factorisation import add_scaled_into, matvec
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InputError
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
+from ukctrl.mechanics.integrate.ode_system import advance_memory, copy_state
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects.effect import RunContext
-from ukctrl.simulation.observers.frame_sensors import TrueMotion
-from ukctrl.simulation.observers.measurements import TimedState
+from ukctrl.simulation.observers.estimates import EstimateArrays
 from ukctrl.simulation.observers.observer import Observer
 
 
@@ -66,28 +71,60 @@ class DisturbanceEstimate:
     def __init__(self, observer: DisturbanceObserver, task: Task) -> None:
         self._bound = observer.attach(task)
         self._dynamics = Dynamics(task.robot, task.rank, task.gains)
-        self._before: TimedState | None = None
-        self._memory: Vector = np.zeros(0)
         nv = task.robot.nv
         self.recorded_values = {
             "disturbance_estimated": np.zeros(nv),
             "disturbance_error": np.zeros(nv),
         }
 
-    def tick(self, at: TimedState, true: TrueMotion) -> None:
-        """Estimate at a tick, and compare with the truth."""
-        d, (t, (q, v, _), u), last_moment = self._dynamics, at, self._before
-        if last_moment is not None:
-            d.move(last_moment.t, last_moment.state.q, last_moment.state.v)
-            rate = self._bound.memory_rate(d, self._memory, u)
-            # an Euler step from tick to tick, as the memory of a sampled law advances
-            self._memory = self._memory + (t - last_moment.t) * rate
-        d.move(t, q, v)
-        if last_moment is None:
-            self._memory = self._bound.begin(d.snapshot).copy()
-        estimated = d.snapshot.M @ self._bound.acceleration(d, self._memory)
-        self._before = at
-        d.move(true.t, true.q, true.v)
-        force = d.snapshot.M @ (true.a - d.acceleration(u))
-        self.recorded_values["disturbance_estimated"][:] = estimated
-        self.recorded_values["disturbance_error"][:] = force - estimated
+    def steps(
+        self, x: EstimateArrays, true: tuple[Vector, Vector, Vector, Vector]
+    ) -> Iterator[KernelStep]:
+        """Yield what estimates at a tick, and compares with the truth.
+
+        Args:
+            x: The estimate.
+            true: Time, state and acceleration.
+        """
+        d, s, bound, recorded = (
+            self._dynamics,
+            self._dynamics.snapshot,
+            self._bound,
+            self.recorded_values,
+        )
+        memory, started = np.array(bound.memory), np.zeros(1)
+        last = tuple(map(np.zeros_like, x[:3]))
+        rate, delta, force, a = np.zeros(len(memory)), *np.zeros((3, len(s.v)))
+        estimated, error = recorded["disturbance_estimated"], recorded["disturbance_error"]
+
+        def begin(code: int) -> None:
+            memory[:], started[0] = bound.begin(s), 1.0
+
+        followed = KernelSequence(
+            (
+                BoundKernel(copy_state, *last, s.clock, s.q, s.v),
+                *d.steps.items,
+                *bound.memory_steps(d, memory, x.u, rate),
+                # an Euler step from tick to tick, as the memory of a sampled law advances
+                BoundKernel(advance_memory, x.clock, last[0], memory, rate),
+            )
+        )
+        yield followed.when_equal(started, 1)
+        yield BoundKernel(copy_state, *x[:3], s.clock, s.q, s.v)
+        yield from d.steps.items
+        yield BoundKernel(has_started, started, fault=begin)
+        yield from bound.steps(d, memory, delta)
+        yield BoundKernel(matvec, s.M, delta, estimated)
+        yield BoundKernel(copy_state, *x[:3], *last)
+        yield BoundKernel(copy_state, *true[:3], s.clock, s.q, s.v)
+        yield from d.steps.items
+        yield BoundKernel(block_diagonal.apply_input_blockwise, d.ties, d.a_free, d.G, x.u, a)
+        yield BoundKernel(add_scaled_into, true[3], -1.0, a, delta)
+        yield BoundKernel(matvec, s.M, delta, force)
+        yield BoundKernel(add_scaled_into, force, -1.0, estimated, error)
+
+
+@compiled
+def has_started(started: Vector) -> bool:
+    """Return whether there was a tick."""
+    return bool(started[0] == 1.0)

@@ -8,21 +8,22 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ukctrl.control.task import Signal
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.files.toml import error_context
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.integrate.ode_system import IntegratorState
 from ukctrl.robot import Robot
+from ukctrl.robot.manifold_kernels import difference
 from ukctrl.simulation.effects.effect import Effect, RunContext, effect_rng
 from ukctrl.simulation.effects.kernel_effects import SensorOutput
+from ukctrl.simulation.effects.signal_chain import is_finite
 from ukctrl.simulation.observers.disturbance_state import attach_disturbance_estimate
-from ukctrl.simulation.observers.filters import (
-    Filter,
-    MeasurementUpdate,
-    StateEstimate,
-    normalised_square,
-)
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
+from ukctrl.simulation.observers.filters import Filter, UpdateArrays, normalised_square
 from ukctrl.simulation.observers.frame_sensors import (
     CameraModel,
     FrameSensorModel,
@@ -33,7 +34,6 @@ from ukctrl.simulation.observers.measurements import (
     Measurement,
     MeasurementSelection,
     StackedMeasurement,
-    TimedState,
     joint_measurement,
 )
 from ukctrl.simulation.observers.motion_model import MotionModel
@@ -51,14 +51,25 @@ class ObserverSetup(NamedTuple):
     rank: RankPolicy
 
 
+class TickArrays(NamedTuple):
+    """What an observer is told at a tick."""
+
+    clock: Vector
+    """Shape ``(1,)`` [s]."""
+    u: Vector
+    """The input held since the tick before."""
+    q: Vector
+    """Configuration that the sensors of the joints gave."""
+    v: Vector
+
+
 class ObserverTick(NamedTuple):
     """Readings and estimate of a tick."""
 
-    t: float
-    u: Vector
-    """The input held since the tick before."""
-    readings: dict[int, tuple[Measurement, Any]]
-    """What was measured at it, whenever that arrived, by the number of the sensor."""
+    told: tuple[Vector, ...]
+    """Of `TickArrays`."""
+    readings: dict[int, Vector]
+    """What sensors at frames measured then, whenever that arrived, by the number of the sensor."""
     estimate: StateEstimate | None
     """What has been made of it; None at first."""
 
@@ -132,10 +143,18 @@ class Estimator:
             q, v, _ = motion.retract(at[0], bare, chart.full @ draw)
         state = IntegratorState(q, v, np.zeros(motion.biases + len(motion.process_noise_indices)))
         self._first = self.filter.first(TimedState(at[0], state, np.zeros(nu)))
+        self._x = x = EstimateArrays.of(self._first)
+        self._tick = tick = TickArrays(*map(np.zeros, (1, nu, believed.nq, nv)))
+        self.measured = tick.q, tick.v
+        self._predict = KernelSequence(self.filter.prediction_steps(x, tick.clock, tick.u))
+        self._update = UpdateArrays.of(self.joints, x.P)
+        self._correct = self._correction(self.joints, self.measured, self._update)
+        self._frame_readings = [
+            (y := np.zeros(len(each.measurement.std)), self._correction(each.measurement, y))
+            for each in self._instruments
+        ]
         self._ticks: list[ObserverTick] = []
         self._count = 0
-        self.measured = np.zeros(believed.nq), np.zeros(nv)
-        self._innovation = np.zeros(len(self.joints.names))
         self._bias = np.zeros((2, motion.biases))
         self.recorded_values: dict[str, Vector] = {
             "q_estimated": np.zeros(believed.nq),
@@ -143,7 +162,7 @@ class Estimator:
             "q_estimate_error": np.zeros(nv),
             "v_estimate_error": np.zeros(nv),
         }
-        if len(self._first.P):
+        if len(x.P):
             self.recorded_values |= {"nees": np.zeros(()), "nis": np.zeros(())}
         if self._unexplained is not None:
             self.recorded_values |= self._unexplained.recorded_values
@@ -226,87 +245,104 @@ class Estimator:
             v: Velocity, likewise.
             u: The input that the drives hold.
         """
-        out = self.recorded_values["q_estimated"], self.recorded_values["v_estimated"]
+        recorded, (true_q, true_v, _) = self.recorded_values, true
+        out, tick, x = (recorded["q_estimated"], recorded["v_estimated"]), self._tick, self._x
+        errors = recorded["q_estimate_error"], recorded["v_estimate_error"]
+        blocks = self._robot.structure.manifold_table
+        steps: list[KernelStep] = [
+            BoundKernel(copy_into, *pair) for pair in zip((clock, u, q, v), tick, strict=True)
+        ]
+        if self._instruments:
+            steps.append(lambda: self._estimate(TrueMotion(float(clock[0]), *true)))
+        else:
+            started = np.zeros(1)
+            steps += [
+                self._predict.when_equal(started, 1),
+                BoundKernel(start_estimate, started, clock, x.clock),
+                *self._correct.items,
+                BoundKernel(
+                    is_finite_state, x.q, x.v, x.memory, fault=lambda _: self._not_finite()
+                ),
+            ]
+        compared = x.q, x.v, true_q, true_v, *out, *errors
+        steps.append(BoundKernel(compare_estimate, blocks, *compared))
+        if "nees" in recorded:
+            chart, squares = self.filter.motion.chart, (recorded["nees"], recorded["nis"])
+            error = *errors, chart.positions, chart.velocities, self._bias[1]
+            args = *error, x.P, *self._update, *(square.reshape(1) for square in squares)
+            steps.append(BoundKernel(write_consistency, *args))
+        if self._unexplained is not None:
+            steps += self._unexplained.steps(x, (clock, *true))
+        return *out, steps
 
-        def estimate() -> None:
-            self.measured[0][:], self.measured[1][:] = q, v
-            self._tick(TrueMotion(float(clock[0]), *true), u)
+    def _correction(
+        self, measurement: Measurement, y: Any, update: UpdateArrays | None = None
+    ) -> KernelSequence:
+        update = update or UpdateArrays.of(measurement, self._x.P)
+        return KernelSequence(self.filter.correction_steps(self._x, measurement, y, update))
 
-        return *out, (estimate,)
+    def _not_finite(self, code: int = 0) -> NotFinite:
+        return NotFinite(
+            f"the observer's estimate must be finite; it is not at t = {self._tick.clock[0]:.6g} "
+            "s. Its noise may be too large by far, or its model run away."
+        )
 
-    def _tick(self, true: TrueMotion, u: Vector) -> None:
-        t, ticks = true.t, self._ticks
-        q, v = (vector.copy() for vector in self.measured)
-        ticks.append(ObserverTick(t, u.copy(), {0: (self.joints, (q, v))}, None))
+    def _estimate(self, true: TrueMotion) -> None:
+        """Estimate where sensors at frames read, some of them late."""
+        ticks = self._ticks
+        ticks.append(ObserverTick(tuple(array.copy() for array in self._tick), {}, None))
         first = len(ticks) - 1
         # before the sensors read, which lets their biases walk on
         bias = np.concatenate([np.zeros(0), *(instrument.bias for instrument in self._instruments)])
-        for number, instrument in enumerate(self._instruments, 1):
+        for number, instrument in enumerate(self._instruments):
             y = instrument.take_arrival(self._count, true)
             if y is not None:
                 index = len(ticks) - 1 - instrument.delay_ticks
-                ticks[index].readings[number] = instrument.in_range(y)
+                ticks[index].readings[number] = y
                 first = min(first, index)
         try:
             # what is not finite is told below
             with np.errstate(over="ignore", invalid="ignore"):
                 for k in range(first, len(ticks)):
-                    estimate, joints = self._estimated_at(k)
-                    ticks[k] = ticks[k]._replace(estimate=estimate)
+                    self._estimate_at(k)
+                    ticks[k] = ticks[k]._replace(estimate=self._x.read())
         except (
             np.linalg.LinAlgError,
             InputError,
         ) as error:  # of a step that is no number
             reason = str(error).rstrip(".")
-            raise NotFinite(f"the observer has no estimate at t = {t:.6g} s: {reason}.") from None
+            raise NotFinite(
+                f"the observer has no estimate at t = {true.t:.6g} s: {reason}."
+            ) from None
         self._count += 1
         # one more than the longest delay: from its estimate the oldest reading is predicted
         del ticks[: -self._history_length - 1]
-        self._record(joints, estimate, true, bias)
-
-    def _estimated_at(self, k: int) -> tuple[StateEstimate, MeasurementUpdate]:
-        """Return the estimate at a tick made anew, and what the joints' readings made of it."""
-        tick, last_estimate = self._ticks[k], self._ticks[k - 1].estimate if k else None
-        if last_estimate is not None:
-            estimate = self.filter.predicted(last_estimate, tick.t, tick.u)
-        # the first tick: later ones are dropped only where no reading goes back so far
-        else:
-            estimate = self._first._replace(at=self._first.at._replace(t=tick.t))
-        joints: MeasurementUpdate | None = None
-        # in the order of sensors, not of arrivals: the same estimate however late one came
-        for _, (measurement, y) in sorted(tick.readings.items()):
-            corrected = self.filter.corrected(estimate, measurement, y)
-            joints, estimate = joints or corrected, corrected.estimate
-        # readings of the joints are always there, and first
-        assert joints is not None
-        if not all(np.isfinite(vector).all() for vector in estimate.at.state):
-            raise NotFinite(
-                f"the observer's estimate must be finite; it is not at t = {tick.t:.6g} "
-                "s. Its noise may be too large by far, or its model run away."
-            )
-        return estimate, joints
-
-    def _record(
-        self, joints: MeasurementUpdate, estimate: StateEstimate, true: TrueMotion, bias: Vector
-    ) -> None:
-        records, motion, (state, P) = (
-            self.recorded_values,
-            self.filter.motion,
-            (estimate.at.state, estimate.P),
-        )
-        records["q_estimated"][:], records["v_estimated"][:] = state.q, state.v
-        records["q_estimate_error"][:] = self._robot.difference(state.q, true.q)
-        records["v_estimate_error"][:] = true.v - state.v
-        self._innovation[:] = joints.innovation
-        size, estimated = motion.state_count, state.memory[: motion.biases]
+        estimated = self._x.memory[: len(bias)]
         self._bias[:] = estimated, bias - estimated
-        if "nees" in records:
-            bare = state._replace(memory=estimated)
-            error = motion.deviation(bare, IntegratorState(true.q, true.v, bias))
-            records["nees"][...] = normalised_square(error, P[:size, :size])
-            records["nis"][...] = normalised_square(joints.innovation, joints.S)
-        if self._unexplained is not None:
-            self._unexplained.tick(estimate.at, true)
+
+    def _estimate_at(self, k: int) -> None:
+        """Make the estimate at a tick anew."""
+        x, tick, last = self._x, self._ticks[k], self._ticks[k - 1].estimate if k else None
+        for array, told in zip(self._tick, tick.told, strict=True):
+            array[:] = told
+        # the first tick: later ones are dropped only where no reading goes back so far
+        x.write(last or self._first)
+        if last is not None:
+            self._predict()
+        else:
+            x.clock[:] = self._tick.clock
+        self._correct()
+        # in the order of sensors, not of arrivals: the same estimate however late one came
+        for number, y in sorted(tick.readings.items()):
+            measurement, in_range = self._instruments[number].in_range(y)
+            into, correct = self._frame_readings[number]
+            if measurement is self._instruments[number].measurement:
+                into[:] = y
+                correct()
+            else:
+                x.write(self.filter.corrected(x.read(), measurement, in_range).estimate)
+        if not is_finite_state(x.q, x.v, x.memory):
+            raise self._not_finite()
 
     def signals(self) -> Mapping[str, Signal]:
         """Return what is recorded beside: the innovation of the joints, and biases."""
@@ -314,7 +350,7 @@ class Estimator:
         mixed = len(self.joints.speeds) > 0
         words = "reading less its prediction"
         unit = units[False] + (f", {units[True]}" if mixed else "")
-        records = {"innovation": (self._innovation, unit, words, self.joints.names)}
+        records = {"innovation": (self._update.innovation, unit, words, self.joints.names)}
         if self._bias.size:
             for name, value, words in (
                 ("bias", self._bias[0], "bias that the observer estimates"),
@@ -322,3 +358,60 @@ class Estimator:
             ):
                 records[name] = value, ", ".join(self._bias_units), words, self.bias_names()
         return {f"observer.{name}": Signal(*record) for name, record in records.items()}
+
+
+@compiled
+def start_estimate(started: Vector, clock: Vector, at: Vector) -> None:
+    """Write the time of the first tick to the estimate that it begins with."""
+    if started[0] == 0.0:
+        at[0], started[0] = clock[0], 1.0
+
+
+@compiled
+def is_finite_state(q: Vector, v: Vector, memory: Vector) -> bool:
+    """Return whether all of an estimate is finite."""
+    return is_finite(q) and is_finite(v) and is_finite(memory)
+
+
+@compiled
+def compare_estimate(
+    blocks: Indices,
+    q: Vector,
+    v: Vector,
+    true_q: Vector,
+    true_v: Vector,
+    q_out: Vector,
+    v_out: Vector,
+    q_error: Vector,
+    v_error: Vector,
+) -> None:
+    """Write an estimate, and the true state less it."""
+    copy_into(q, q_out)
+    difference(blocks, q, true_q, q_error)
+    for i in range(len(v)):
+        v_out[i], v_error[i] = v[i], true_v[i] - v[i]
+
+
+@allocating
+def write_consistency(
+    q_error: Vector,
+    v_error: Vector,
+    positions: Indices,
+    velocities: Indices,
+    bias_error: Vector,
+    P: Matrix,
+    innovation: Vector,
+    S: Matrix,
+    nees: Vector,
+    nis: Vector,
+) -> None:
+    """Write the squares of error and innovation, normalised by their covariances."""
+    i, j = len(positions), len(velocities)
+    error = np.empty(i + j + len(bias_error))
+    for k in range(i):
+        error[k] = q_error[positions[k]]
+    for k in range(j):
+        error[i + k] = v_error[velocities[k]]
+    for k in range(len(bias_error)):
+        error[i + j + k] = bias_error[k]
+    nees[0], nis[0] = normalised_square(error, P), normalised_square(innovation, S)

@@ -8,16 +8,15 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import spec
+from ukctrl.simulation.observers.estimates import StateEstimate, TimedState
 from ukctrl.simulation.observers.filters import (
     Filter,
     MeasurementUpdate,
-    StateEstimate,
-    predict_state,
     solve_covariance,
     symmetrise,
 )
 from ukctrl.simulation.observers.kalman import local_gain
-from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel, Transition
 from ukctrl.simulation.observers.observer import StochasticObserver
 
@@ -74,7 +73,8 @@ class _ExtendedKalmanFilter(GaussianFilter):
     def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
         F, Q = self.transition(estimate, t, u)
         return StateEstimate(
-            predict_state(self.motion, estimate, t, u), symmetrise(F @ estimate.P @ F.T + Q)
+            TimedState(t, self.motion.predict(*estimate.at[:2], u, t), u),
+            symmetrise(F @ estimate.P @ F.T + Q),
         )
 
     def corrected(

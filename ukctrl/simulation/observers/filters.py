@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import cholesky, copy_into, dot, solve_lower
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import allocating
+from ukctrl.core.program import KernelSequence, KernelStep
 from ukctrl.mechanics.linearise import zero_order_hold
-from ukctrl.simulation.observers.measurements import Measurement, TimedState
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
+from ukctrl.simulation.observers.measurements import Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
 
 
-class StateEstimate(NamedTuple):
-    """State estimate and its covariance."""
+class UpdateArrays(NamedTuple):
+    """Arrays of what a reading tells; see `MeasurementUpdate`."""
 
-    at: TimedState
-    P: Matrix
-    """Covariance of all deviations, shape ``(n, n)``; without rows where the observer has none."""
+    innovation: Vector
+    S: Matrix
+
+    @staticmethod
+    def of(measurement: Measurement, P: Matrix) -> UpdateArrays:
+        """Return arrays for a measurement, beside a covariance of the state."""
+        m = len(measurement.std)
+        return UpdateArrays(np.zeros(m), np.zeros((m, m) if len(P) else (0, 0)))
 
 
 class MeasurementUpdate(NamedTuple):
@@ -40,7 +50,10 @@ class LinearObserver(NamedTuple):
 
 
 class Filter(abc.ABC):
-    """Recursive filter of a run. All its memory is in its estimates, which it does not change."""
+    """Recursive filter of a run. All its memory is in its estimates.
+
+    It offers `predicted` and `corrected`, which do not change their arguments, or their steps.
+    """
 
     motion: MotionModel
     note: ClassVar[str] = ""
@@ -50,15 +63,47 @@ class Filter(abc.ABC):
     def first(self, at: TimedState) -> StateEstimate:
         """Return the estimate at the start, before any reading."""
 
-    @abc.abstractmethod
     def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
         """Return the estimate at a later time, the input held since then."""
+        x, clock, held = EstimateArrays.of(estimate), np.full(1, t), u.copy()
+        KernelSequence(self.prediction_steps(x, clock, held))()
+        return x.read()
 
-    @abc.abstractmethod
     def corrected(
         self, predicted: StateEstimate, measurement: Measurement, y: Any
     ) -> MeasurementUpdate:
         """Return the estimate after a reading."""
+        x = EstimateArrays.of(predicted)
+        update = UpdateArrays.of(measurement, x.P)
+        KernelSequence(self.correction_steps(x, measurement, y, update))()
+        return MeasurementUpdate(x.read(), *update)
+
+    def prediction_steps(self, x: EstimateArrays, clock: Vector, u: Vector) -> Iterable[KernelStep]:
+        """Return what makes an estimate that of the time and the held input that are there then."""
+        if type(self).predicted is Filter.predicted:
+            raise NotImplementedError(f"{type(self).__name__} must predict.")
+        return (lambda: x.write(self.predicted(x.read(), float(clock[0]), u.copy())),)
+
+    def correction_steps(
+        self, x: EstimateArrays, measurement: Measurement, y: Any, update: UpdateArrays
+    ) -> Iterable[KernelStep]:
+        """Return what makes an estimate that after the reading that is there then.
+
+        Args:
+            x: The estimate.
+            measurement: What is read.
+            y: Arrays of the reading.
+            update: Receives by how much it is off, and the covariance of that.
+        """
+        if type(self).corrected is Filter.corrected:
+            raise NotImplementedError(f"{type(self).__name__} must correct.")
+
+        def correct() -> None:
+            answer = self.corrected(x.read(), measurement, y)
+            x.write(answer.estimate)
+            update.innovation[:], update.S[...] = answer.innovation, answer.S
+
+        return (correct,)
 
     @abc.abstractmethod
     def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
@@ -79,11 +124,6 @@ class Filter(abc.ABC):
 
 NO_COVARIANCE: Matrix = np.zeros((0, 0))
 """No covariance."""
-
-
-def predict_state(motion: MotionModel, estimate: StateEstimate, t: float, u: Vector) -> TimedState:
-    """Return the moment that the believed robot has at a later time."""
-    return TimedState(t, motion.predict(estimate.at.t, estimate.at.state, u, t), u)
 
 
 def symmetrise(P: Matrix) -> Matrix:
@@ -109,11 +149,19 @@ def solve_covariance(S: Matrix, B: Matrix) -> Matrix:
     return np.asarray(X)
 
 
+@allocating
 def normalised_square(error: Vector, P: Matrix) -> float:
-    """Return ``e' P^-1 e`` an entry; NaN where the covariance is singular or there is none."""
-    if not len(P):
-        return float("nan")
-    try:
-        return float(error @ solve_covariance(P, error)) / len(error)
-    except np.linalg.LinAlgError:
-        return float("nan")
+    """Return ``e' P^-1 e`` an entry, of the leading block of ``P`` that has the error's size.
+
+    NaN where the covariance is singular or there is none.
+    """
+    n = len(error)
+    block, L, scaled = np.empty((n, n)), np.empty((n, n)), np.empty(n)
+    if len(P) < n or n == 0:
+        return np.nan
+    copy_into(P[:n, :n], block)
+    copy_into(error, scaled)
+    if cholesky(block, L) > 0:
+        return np.nan
+    solve_lower(L, scaled)
+    return dot(scaled, scaled) / n

@@ -24,7 +24,8 @@ from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.robot.snapshot import FrameMotion
-from ukctrl.simulation.observers.measurements import Measurement, TimedState
+from ukctrl.simulation.observers.estimates import TimedState
+from ukctrl.simulation.observers.measurements import Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
 from ukctrl.simulation.observers.sensing_tables import ImuSensor
 

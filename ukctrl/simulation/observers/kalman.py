@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import copy_into, matvec
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.mechanics.integrate.ode_system import IntegratorState
-from ukctrl.simulation.observers.filters import (
-    Filter,
-    MeasurementUpdate,
-    StateEstimate,
-    predict_state,
-)
-from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
+from ukctrl.simulation.observers.filters import Filter, UpdateArrays
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel, Transition
 from ukctrl.simulation.observers.observer import StochasticObserver
 
@@ -97,22 +96,25 @@ class ConstantGainFilter(Filter):
     """A prediction by the believed robot, corrected by a gain that does not change."""
 
     def __init__(self, motion: MotionModel, gain: SteadyGain) -> None:
-        self.motion, self.gain = motion, gain
+        self.motion, self.gain = motion, SteadyGain(*map(np.ascontiguousarray, gain))
 
     def first(self, at: TimedState) -> StateEstimate:
         return StateEstimate(at, self.gain.P)
 
-    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
-        return StateEstimate(predict_state(self.motion, estimate, t, u), self.gain.P)
+    def prediction_steps(self, x: EstimateArrays, clock: Vector, u: Vector) -> Iterable[KernelStep]:
+        return self.motion.prediction_steps(x, clock, u)
 
-    def corrected(
-        self, predicted: StateEstimate, measurement: Measurement, y: Any
-    ) -> MeasurementUpdate:
-        at, P = predicted
-        innovation = measurement.innovation(at, y)
-        step = self.motion.tangent_basis(at.t, at.state) @ (self.gain.K @ innovation)
-        moved = at._replace(state=self.motion.retract(at.t, at.state, step))
-        return MeasurementUpdate(StateEstimate(moved, P), innovation, self.gain.S)
+    def correction_steps(
+        self, x: EstimateArrays, measurement: Measurement, y: Any, update: UpdateArrays
+    ) -> Iterator[KernelStep]:
+        full, turned = self.motion.tangent_steps(x)
+        deviation, step = np.zeros(full.shape[1]), np.zeros(len(full))
+        yield from measurement.innovation_steps(x, y, update.innovation)
+        yield from turned
+        yield BoundKernel(matvec, self.gain.K, update.innovation, deviation)
+        yield BoundKernel(matvec, full, deviation, step)
+        yield from self.motion.retraction_steps(x, step)
+        yield BoundKernel(copy_into, self.gain.S, update.S)
 
     def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
         return self.gain.K

@@ -3,29 +3,23 @@ r"""Measurements as functions of a moment, $y = h(x, u) + n$, and their slopes o
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import error_context
-from ukctrl.mechanics.integrate.ode_system import IntegratorState
+from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot import Robot
+from ukctrl.robot.manifold_kernels import difference
 from ukctrl.robot.values_by_name import freedom_values
 from ukctrl.simulation.effects.effect import Effect, RunContext, SensorEffect
+from ukctrl.simulation.observers.estimates import EstimateArrays, TimedState
 from ukctrl.simulation.observers.sensing_tables import CameraSensor, Sensing
-
-
-class TimedState(NamedTuple):
-    """Time, state and held input: all that a reading depends on."""
-
-    t: float
-    state: IntegratorState
-    """Configuration, velocity, and what else is estimated: biases, pushes."""
-    u: Vector
-    """The input that was held until then."""
 
 
 class Measurement(abc.ABC):
@@ -42,6 +36,14 @@ class Measurement(abc.ABC):
     @abc.abstractmethod
     def innovation(self, at: TimedState, y: Any) -> Vector:
         """Return by how much a reading is off what a moment predicts, shape ``(m,)``."""
+
+    def innovation_steps(self, x: EstimateArrays, y: Any, out: Vector) -> Iterable[KernelStep]:
+        """Return what writes `innovation` for the estimate and the reading that are there then."""
+        return (lambda: copy_into(self.innovation(x.at, y), out),)
+
+    def slope_steps(self, x: EstimateArrays, full: Matrix, H: Matrix) -> Iterable[KernelStep]:
+        """Return what writes `slopes` for the estimate and the directions that are there then."""
+        return (lambda: copy_into(self.slopes(x.at, full), H),)
 
     @abc.abstractmethod
     def slopes(self, at: TimedState, full: Matrix) -> Matrix:
@@ -73,13 +75,54 @@ class JointMeasurement(Measurement):
         self.names = (*(names[i] for i in positions), *(f"v.{names[j]}" for j in speeds))
 
     def innovation(self, at: TimedState, y: tuple[Vector, Vector]) -> Vector:
-        q, v, _ = at.state
-        dq, dv = self._robot.difference(q, y[0]), y[1] - v
-        return np.concatenate([dq[self.positions], dv[self.speeds]])
+        out: Vector = np.zeros(len(self.std))
+        joint_innovation(*self._arguments(at.state.q, at.state.v, y, out))
+        return out
+
+    def _arguments(self, q: Vector, v: Vector, y: tuple[Vector, Vector], out: Vector) -> Any:
+        blocks = self._robot.structure.manifold_table
+        return blocks, q, v, *y, self.positions, self.speeds, np.zeros(len(v)), out
+
+    def innovation_steps(self, x: EstimateArrays, y: Any, out: Vector) -> Iterable[KernelStep]:
+        return (BoundKernel(joint_innovation, *self._arguments(x.q, x.v, y, out)),)
 
     def slopes(self, at: TimedState, full: Matrix) -> Matrix:
-        rows: Matrix = full[np.concatenate([self.positions, self._robot.nv + self.speeds])]
+        rows: Matrix = full[self._rows]
         return rows
+
+    def slope_steps(self, x: EstimateArrays, full: Matrix, H: Matrix) -> Iterable[KernelStep]:
+        return (BoundKernel(copy_rows, full, self._rows, H),)
+
+    @property
+    def _rows(self) -> Indices:
+        return np.concatenate([self.positions, self._robot.nv + self.speeds])
+
+
+@compiled
+def joint_innovation(
+    blocks: Indices,
+    q: Vector,
+    v: Vector,
+    q_read: Vector,
+    v_read: Vector,
+    positions: Indices,
+    speeds: Indices,
+    dq: Vector,
+    out: Vector,
+) -> None:
+    """Write by how much measured positions and speeds are off; ``dq`` is scratch, ``(nv,)``."""
+    difference(blocks, q, q_read, dq)
+    for k in range(len(positions)):
+        out[k] = dq[positions[k]]
+    for k in range(len(speeds)):
+        out[len(positions) + k] = v_read[speeds[k]] - v[speeds[k]]
+
+
+@compiled
+def copy_rows(X: Matrix, rows: Indices, out: Matrix) -> None:
+    """Write some rows of a matrix."""
+    for k in range(len(rows)):
+        copy_into(X[rows[k]], out[k])
 
 
 @final

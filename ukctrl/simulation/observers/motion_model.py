@@ -14,16 +14,21 @@ where $E$ takes accelerations of the free robot to those that its passive constr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.program import KernelSequence
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.mechanics.integrate.fixed_step_integrator import FixedStepIntegrator
-from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem
+from ukctrl.mechanics.integrate.fixed_step_kernels import FixedStepper, fixed_steps, is_bounded
+from ukctrl.mechanics.integrate.integrator import check_bounded
+from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem, System, copy_state
 from ukctrl.mechanics.linearise import Linearization, zero_order_hold
 from ukctrl.mechanics.linearise.linearization import Linearizer
 from ukctrl.mechanics.linearise.plant_jacobians import (
@@ -32,6 +37,11 @@ from ukctrl.mechanics.linearise.plant_jacobians import (
 )
 from ukctrl.mechanics.projection import Projector
 from ukctrl.robot import Robot
+from ukctrl.robot.manifold_kernels import integrate
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
+
+UNBOUNDED = -10
+"""What `predict_state` returns where the believed robot runs away."""
 
 
 class Transition(NamedTuple):
@@ -104,15 +114,23 @@ class MotionModel:
 
     def predict(self, t: float, state: IntegratorState, u: Vector, stop: float) -> IntegratorState:
         """Return the state at a later time under a held input."""
-        self._u[:] = u
-        bare = state._replace(memory=np.zeros(0))
-        *_, (_, later) = self._steps.advance(t, bare, stop, [stop])
-        if not len(state.memory):
-            return later
-        memory = state.memory.copy()
-        # pushes are new at each tick: those of the last say nothing of the next
-        memory[self.biases :] = 0.0
-        return later._replace(memory=memory)
+        x = EstimateArrays.of(StateEstimate(TimedState(t, state, u), np.zeros((0, 0))))
+        KernelSequence(self.prediction_steps(x, np.full(1, stop), x.u.copy()))()
+        return x.at.state
+
+    def prediction_steps(self, x: EstimateArrays, clock: Vector, u: Vector) -> Iterator[KernelStep]:
+        """Yield what moves an estimate to the time that is there then, under the input there."""
+        method, system = self._steps.without_estimates, self._steps.system
+
+        def failed(code: int) -> BaseException | None:
+            fault = self._steps.correction_steps.take_fault()
+            if fault is None:
+                check_bounded(float(clock[0]), IntegratorState(method.q, method.v, method.memory))
+            return fault
+
+        moved = x.clock, x.q, x.v, x.memory, x.u
+        args = system.arrays, method, self._u, self.biases, clock, u, moved
+        yield BoundKernel(predict_state, *args, inside=system.steps, fault=failed)
 
     def transition(
         self, t: float, state: IntegratorState, u: Vector, time: float, std: tuple[Vector, Vector]
@@ -169,27 +187,97 @@ class MotionModel:
 
     def tangent_basis(self, t: float, state: IntegratorState) -> Matrix:
         """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
-        bare = self.chart.full
+        x = EstimateArrays.of(StateEstimate(TimedState(t, state, self._u), np.zeros((0, 0))))
+        full, steps = self.tangent_steps(x)
+        KernelSequence(steps)()
+        return full
+
+    def tangent_steps(self, x: EstimateArrays) -> tuple[Matrix, list[KernelStep]]:
+        """Return where `tangent_basis` of an estimate is, and what writes it."""
+        bare, steps, m = self.chart.full, list[KernelStep](), len(x.memory)
         if self._onto is not None:
             # the directions that closures leave free turn with the state
-            bare = self._linearizer.deviation_map_at(t, state.q, state.v, self.chart)
-        if not len(state.memory):
-            return bare
-        (rows, n), m = bare.shape, len(state.memory)
-        full = np.zeros((rows + m, n + m))
+            bare, turned = self._linearizer.deviation_map(x.clock, x.q, x.v, self.chart)
+            steps += turned
+        if not m:
+            return bare, steps
+        (rows, n) = bare.shape
+        full: Matrix = np.zeros((rows + m, n + m))
         full[:rows, :n], full[rows:, n:] = bare, np.eye(m)
-        return full
+        if self._onto is not None:
+            steps.append(BoundKernel(copy_block, bare, full))
+        return full, steps
 
     def retract(self, t: float, state: IntegratorState, step: Vector) -> IntegratorState:
         """Return the state a step ``(dq, dv, ...)`` away, on the passive constraints."""
-        n = self.robot.nv
-        q, v = self.robot.integrate(state.q, step[:n]), state.v + step[n : 2 * n]
+        x = EstimateArrays.of(StateEstimate(TimedState(t, state, self._u), np.zeros((0, 0))))
+        KernelSequence(self.retraction_steps(x, step))()
+        return x.at.state
+
+    def retraction_steps(self, x: EstimateArrays, step: Vector) -> Iterator[KernelStep]:
+        """Yield what moves an estimate by the step that is there then, as `retract`."""
+        moved = x.q, x.v, x.memory
+        yield BoundKernel(add_step, self.robot.structure.manifold_table, step, *moved)
         if self._onto is not None:
-            q, v = self._onto(t, q, v)
-        return IntegratorState(q, v, state.memory + step[2 * n :])
+            s = self._dynamics.snapshot
+            yield BoundKernel(copy_state, x.clock, x.q, x.v, s.clock, s.q, s.v)
+            yield self._onto.steps.as_step()
+            yield BoundKernel(copy_state, s.clock, s.q, s.v, x.clock, x.q, x.v)
 
     def deviation(self, state: IntegratorState, target: IntegratorState) -> Vector:
         """Return all deviations of another state, shape ``(n,)``."""
         dq, dv = self.robot.difference(state.q, target.q), target.v - state.v
         of_chart = dq[self.chart.positions], dv[self.chart.velocities]
         return np.concatenate([*of_chart, target.memory - state.memory])
+
+
+@compiled
+def predict_state(
+    port: System,
+    fixed: FixedStepper,
+    held: Vector,
+    biases: int,
+    clock: Vector,
+    u: Vector,
+    moved: tuple[Vector, Vector, Vector, Vector, Vector],
+) -> int:
+    """Overwrite time, state, memory and input by those at a time under an input.
+
+    Returns 0; what `fixed_steps` does where it fails; `UNBOUNDED` where the state grew so.
+    """
+    began, q, v, memory, u_held = moved
+    for k in range(len(u)):
+        held[k] = u_held[k] = u[k]
+    copy_into(q, fixed.q)
+    copy_into(v, fixed.v)
+    time = clock[0] - began[0]
+    count = max(1, int(np.ceil(time / fixed.max_step - 1e-9)))
+    done = fixed_steps(port, fixed, began[0], time / count, count)
+    if done < 0:
+        return done
+    began[0] = clock[0]
+    copy_into(fixed.q, q)
+    copy_into(fixed.v, v)
+    # pushes are new at each tick: those of the last say nothing of the next
+    for k in range(biases, len(memory)):
+        memory[k] = 0.0
+    return 0 if is_bounded(q, v, fixed.memory) else UNBOUNDED
+
+
+@compiled
+def copy_block(X: Matrix, out: Matrix) -> None:
+    """Write the leading block of a matrix."""
+    for i in range(len(X)):
+        for k in range(X.shape[1]):
+            out[i, k] = X[i, k]
+
+
+@compiled
+def add_step(blocks: Indices, step: Vector, q: Vector, v: Vector, memory: Vector) -> None:
+    """Move configuration, velocity and memory by a step ``(dq, dv, ...)``."""
+    n = len(v)
+    integrate(blocks, q, step[:n], q)
+    for i in range(n):
+        v[i] += step[n + i]
+    for i in range(len(memory)):
+        memory[i] += step[2 * n + i]

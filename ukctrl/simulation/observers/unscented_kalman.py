@@ -8,15 +8,15 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Positive, spec
+from ukctrl.simulation.observers.estimates import StateEstimate, TimedState
 from ukctrl.simulation.observers.extended_kalman import GaussianFilter
 from ukctrl.simulation.observers.filters import (
     Filter,
     MeasurementUpdate,
-    StateEstimate,
     solve_covariance,
     symmetrise,
 )
-from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement, TimedState
+from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
 from ukctrl.simulation.observers.observer import StochasticObserver
 

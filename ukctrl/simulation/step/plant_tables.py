@@ -11,16 +11,15 @@ from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.integrate.interval_kernels import EventTables, StepMethod
+from ukctrl.mechanics.integrate.ode_system import advance_memory, copy_state
 from ukctrl.simulation.assemble.loop import Loop
 from ukctrl.simulation.assemble.right_hand_side import (
     acceleration_steps,
     accepted_input,
-    advance_memory,
     applied_input,
     command_steps,
     copy_leading,
     copy_minimum,
-    copy_state,
 )
 from ukctrl.simulation.effects.effect_recorder import EffectSample
 from ukctrl.simulation.events.input_delay import InputDelayLine
