@@ -584,7 +584,15 @@ class Dynamics:
 
         Frictions of contacts that slide stand as the reactions of their rows of slip.
         """
-        s, contacts = self.snapshot, self.contacts
+        yield from self.multiplier_steps(a, u, force, reaction)
+        if self.contacts is not None:
+            yield self.contacts.friction_step(reaction)
+
+    def multiplier_steps(
+        self, a: Vector, u: Vector, force: Vector, reaction: Vector
+    ) -> Iterator[KernelStep]:
+        """Yield the same but for frictions of contacts that slide."""
+        s = self.snapshot
         yield BoundKernel(dynamics_kernels.constraint_reaction, s.M, s.nle, s.f, s.B, a, u, force)
 
         def shared(code: int) -> None:
@@ -592,8 +600,6 @@ class Dynamics:
 
         pushed = self.L, self.directions, force, self.nonideal, self.ranks, reaction
         yield BoundKernel(fast_multipliers, *pushed, fault=shared)
-        if contacts is not None:
-            yield contacts.friction_step(reaction)
 
     def margin_steps(self, a: Vector, u: Vector) -> Iterator[KernelStep]:
         """Yield what writes the margins of contacts that only push, at the answer to an input."""

@@ -201,7 +201,6 @@ class Snapshot(abc.ABC):
         )
         return standstill, copy_steps
 
-    @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         r"""Return how $M a + \mathrm{nle}$ changes with ``q`` and with ``v``, at a fixed ``a``.
 
@@ -211,6 +210,13 @@ class Snapshot(abc.ABC):
         Returns:
             Two matrices of shape ``(nv, nv)``.
         """
+        by_q, by_v = np.zeros((2, len(self.v), len(self.v)))
+        KernelSequence(self.force_derivative_steps(np.array(a), by_q, by_v))()
+        return by_q, by_v
+
+    @abc.abstractmethod
+    def force_derivative_steps(self, a: Vector, by_q: Matrix, by_v: Matrix) -> Sequence[KernelStep]:
+        """Return what writes `force_derivatives` into zeros, after ``steps``."""
 
     @abc.abstractmethod
     def coriolis(self) -> Matrix:

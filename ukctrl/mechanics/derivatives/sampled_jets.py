@@ -36,7 +36,7 @@ from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.derivatives.path_smoothness import taylor_paths
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.mechanics.linearise.plant_jacobians import (
-    acceleration_jacobians,
+    AccelerationJacobians,
     has_closed_form_jacobians,
 )
 
@@ -130,6 +130,7 @@ class SampledJets(Jets):
         self._h = MAX_HALF_WIDTH
         self.uncertainty: Vector = np.zeros(0)
         self._sloped = has_closed_form_jacobians(self._dynamics)
+        self._jacobians = AccelerationJacobians(self._dynamics)
         # Formulas may know the time, with which no slope tells how they change.
         self._timeless = self.robot.structure.is_autonomous
         n, m = self.robot.nv, len(stack)
@@ -176,7 +177,7 @@ class SampledJets(Jets):
         A, G = rates[:, : count * n].reshape(3, count, n), rates[:2, count * n :].reshape(2, n, -1)
         self._dynamics.move(t, q, v)
         a = self._dynamics.a_free
-        slopes = self._slopes or acceleration_jacobians(self._dynamics, a)
+        slopes = self._slopes or self._jacobians(a)
         brackets = robot.bracket(v), robot.bracket(a)
         return drift, np.choose(excess[:, None], input_lie_derivatives(A, G, slopes, brackets))
 
@@ -192,7 +193,7 @@ class SampledJets(Jets):
         self._slopes = None
         # the jerk by Jacobians saves one sampled curve
         if self._sloped and self._timeless and last > 1:
-            self._slopes = by_q, by_v = acceleration_jacobians(self._dynamics, a)
+            self._slopes = by_q, by_v = self._jacobians(a)
             jerk = by_q @ v + by_v @ a
             curve.v.append(jerk + self._dynamics.G @ U[1] if len(U) > 1 else jerk)
             curve.xi.append(a)

@@ -20,9 +20,9 @@ differences of sixth order along the tangent, good to some $10^{-11}$.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,10 @@ from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.solution_checks import singular_mass_error
+from ukctrl.core.algebra.sparse_products import matmul, matmul_into, transpose_into
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import NotFinite
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Stack
@@ -46,10 +47,15 @@ from ukctrl.mechanics.linearise.constraint_null_space import (
     DeviationMap,
     write_deviation_map,
 )
-from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
+from ukctrl.mechanics.linearise.directional_differences import (
+    DifferenceTables,
+    DirectionalDifferences,
+    directional_differences,
+)
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
-from ukctrl.mechanics.linearise.plant_jacobians import force_jacobians, split_smooth_forces
+from ukctrl.mechanics.linearise.plant_jacobians import force_jacobian_steps, split_smooth_forces
 from ukctrl.robot import AnyRobot, Robot, applied_force_kernels, as_robot
+from ukctrl.robot.manifold_kernels import write_tangent_map
 from ukctrl.robot.snapshot import state_vector
 
 
@@ -115,10 +121,7 @@ class Linearizer:
 
     Attributes:
         position_rows: Indices of the passive rows that hold positions.
-        null_space: What all passive rows leave free at the state that was looked at last.
     """
-
-    null_space: ConstraintNullSpace
 
     def __init__(
         self,
@@ -159,6 +162,7 @@ class Linearizer:
             BoundKernel(equation_residual, *args),
         )
         self._rest = DirectionalDifferences(s, steps, residual, rough=rough)
+        self._sequences: dict[Any, Any] = {}
         self._slip = DirectionalDifferences(s, d.look_steps, rows.beta, rough=rough)
         self._rubbing: DirectionalDifferences | None = None
         if (
@@ -184,60 +188,91 @@ class Linearizer:
             like: Take the coordinates of this one, for systems along a motion; absent: those that
                 the passive rows leave best determined here.
         """
-        robot, dynamics = self.robot, self._dynamics
-        n = robot.nv
-        dynamics.move(t, q, v)
-        a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
-        null_space = self.null_space = ConstraintNullSpace(dynamics.L, A_p, dynamics.rank.passive)
-        by_q, by_v = dynamics.snapshot.force_derivatives(a)
-        f_q, f_v = force_jacobians(self._exact, dynamics.snapshot)
-        # inverse dynamics has the bias with its sign, so forces come off
-        by_q, by_v = by_q - f_q, by_v - f_v
-        j = null_space.independent_velocities if like is None else like.velocities
-        i = self._independent_positions(A_p, j) if like is None else like.positions
-        if len(A_p):
-            self._lam[:] = dynamics.reactions(dynamics.passive_force(a, u))
-        full = self._full(i, j)
-        more = np.zeros((n + len(A_p), full.shape[1]))
-        if self._moves:
-            self._u[:], self._a[:] = u, a
-            more = self._rest(full)
-        # sliding friction ties forces to reactions: all of it by differences
-        if self._rubbing is not None and self._slides():
-            self._u[:] = u
-            gained = self._rubbing(full)
+        d, s = self._dynamics, self._dynamics.snapshot
+        if like is None:
+            d.move(t, q, v)
+            chosen = self._independent_coordinates()
         else:
-            pushed = by_q @ full[:n] + by_v @ full[n:] + more[:n]
-            gained = -null_space.constrained_acceleration(pushed, more[n:])
-        # tangent coordinates of two neighbouring motions turn with the first
-        rates = np.vstack([full[n:] - robot.bracket(v) @ full[:n], gained])
-        chosen = np.concatenate([i, n + j])
-        B = np.vstack([np.zeros((n, robot.nu)), G])
+            chosen = like.positions, like.velocities
+        key = chosen[0].tobytes(), chosen[1].tobytes()
+        if key not in self._sequences:
+            given = np.zeros(1), np.zeros(len(s.q)), np.zeros(len(s.v)), np.zeros(self.robot.nu)
+            linear, steps = self.system(given[:3], given[3], chosen)
+            self._sequences[key] = given, linear, KernelSequence(steps)
+        given, linear, sequence = self._sequences[key]
+        for array, values in zip(given, (t, q, v, u), strict=True):
+            array[:] = values
+        sequence()
         return Linearization(
-            robot=robot,
-            A=rates[chosen],
-            B=B[chosen],
-            full=full,
-            positions=i,
-            velocities=j,
+            robot=self.robot,
+            A=linear.A.copy(),
+            B=linear.B.copy(),
+            full=linear.map.full.copy(),
+            positions=chosen[0],
+            velocities=chosen[1],
             q=np.array(q),
             v=np.array(v),
             u=np.array(u),
-            a=a,
+            a=linear.a.copy(),
         )
 
-    def _independent_positions(self, A_p: Matrix, j: Indices) -> Indices:
+    def system(
+        self,
+        state: tuple[Vector, Vector, Vector],
+        u: Vector,
+        chosen: tuple[Indices, Indices],
+    ) -> tuple[LinearArrays, Iterator[KernelStep]]:
+        """Return where the linear system at a state is, and what writes it as that is then.
+
+        Args:
+            state: Time, configuration and velocity.
+            u: Input.
+            chosen: Positions and velocities that stand for all.
+        """
+        (i, j), n = chosen, self.robot.nv
+        size = len(i) + len(j)
+        shapes = (size, size), (size, self.robot.nu), n, (2, n, n), (2, n, n), (n, size), (n, n)
+        linear = LinearArrays(*map(np.zeros, shapes), self._map(i, j))
+        return linear, self._system_steps(state, u, chosen, linear)
+
+    def _system_steps(
+        self,
+        state: tuple[Vector, Vector, Vector],
+        u: Vector,
+        chosen: tuple[Indices, Indices],
+        out: LinearArrays,
+    ) -> Iterator[KernelStep]:
+        d, s, full, lam = self._dynamics, self._dynamics.snapshot, out.map.full, self._lam
+        yield from _copies((*state, u), (s.clock, s.q, s.v, self._u))
+        yield from d.steps.items
+        yield BoundKernel(block_diagonal.apply_input_blockwise, d.ties, d.a_free, d.G, u, out.a)
+        yield from s.force_derivative_steps(out.a, *out.needed)
+        yield from force_jacobian_steps(self._exact, s, *out.pushed)
+        if len(lam):
+            yield from d.multiplier_steps(out.a, u, np.zeros(len(out.a)), lam)
+        # after the multipliers: differences leave the rows elsewhere
+        yield self._map_step(chosen, out.map)
+        more = np.zeros((len(out.a) + len(lam), full.shape[1]))
+        if self._moves:
+            yield BoundKernel(copy_into, out.a, self._a)
+            yield self._rest.step(full, more)
+        yield BoundKernel(write_gained, d.L, more, out)
+        # sliding friction ties forces to reactions: all of it by differences
+        if self._rubbing is not None and d.contacts is not None:
+            slips = d.contacts.slip_jacobians, d.contacts.mu
+            yield self._rubbing.inside(differences_if_sliding, *slips, full, out.gained)
+        blocks, brackets = self.robot.structure.manifold_table, np.zeros((len(s.v), len(s.v)))
+        yield BoundKernel(write_linear_system, blocks, s.v, brackets, d.G, *chosen, out)
+
+    def _independent_coordinates(self) -> tuple[Indices, Indices]:
+        """Return the positions and velocities that the passive rows leave best determined."""
+        d = self._dynamics
+        A_p, rtol = d.passive.rows.A, d.rank.passive
+        j = ConstraintNullSpace(d.L, A_p, rtol).independent_velocities
         # every row holds a position: one choice serves velocities and positions
         if len(self.position_rows) == len(A_p):
-            return j
-        d = self._dynamics
-        rows = A_p[self.position_rows]
-        return ConstraintNullSpace(d.L, rows, d.rank.passive).independent_velocities
-
-    def _slides(self) -> bool:
-        """Return whether some contact slides against a friction that follows its load."""
-        contacts = self._dynamics.contacts
-        return contacts is not None and bool(contacts.slip_jacobians.any() and contacts.mu.any())
+            return j, j
+        return ConstraintNullSpace(d.L, A_p[self.position_rows], rtol).independent_velocities, j
 
     def deviation_map_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
         """Return ``full`` of a linear system with the coordinates of another, and no more of it.
@@ -269,9 +304,7 @@ class Linearizer:
         out: DeviationMap,
     ) -> Iterator[KernelStep]:
         d, s = self._dynamics, self._dynamics.snapshot
-        yield from (
-            BoundKernel(copy_into, *pair) for pair in zip(state, (s.clock, s.q, s.v), strict=True)
-        )
+        yield from _copies(state, (s.clock, s.q, s.v))
         yield from (*s.steps.items, *d.passive.steps(s).items)
         yield BoundKernel(factor_mass, s.M, d.L, fault=singular_mass_error)
         yield self._map_step(chosen, out)
@@ -281,10 +314,9 @@ class Linearizer:
         rows = d.L, d.passive.rows.A, self.position_rows, float(d.rank.passive)
         return self._slip.inside(write_deviation_map, *rows, chosen, out, fault=_lost_freedoms)
 
-    def _full(self, i: Indices, j: Indices) -> Matrix:
-        made = self._map(i, j)
-        KernelSequence((self._map_step((i, j), made),))()
-        return made.full
+
+def _copies(values: Iterable[Vector], targets: Iterable[Vector]) -> Iterator[KernelStep]:
+    return (BoundKernel(copy_into, *pair) for pair in zip(values, targets, strict=True))
 
 
 def _lost_freedoms(code: int) -> NotFinite:
@@ -292,6 +324,106 @@ def _lost_freedoms(code: int) -> NotFinite:
         "the passive constraints leave another number of freedoms there than at the start, as in a "
         "singular position."
     )
+
+
+class LinearArrays(NamedTuple):
+    """Arrays of a linear system and of what it is made of."""
+
+    A: Matrix
+    B: Matrix
+    a: Vector
+    """Acceleration, shape ``(nv,)``."""
+    needed: NDArray[np.float64]
+    """How the force that moves the robot changes with ``q`` and ``v``, shape ``(2, nv, nv)``."""
+    pushed: NDArray[np.float64]
+    """The same of applied forces."""
+    gained: Matrix
+    """How the acceleration changes along the deviations, shape ``(nv, n)``."""
+    through: Matrix
+    """What accelerations of the free robot become under the reactions, shape ``(nv, nv)``."""
+    map: DeviationMap
+
+
+@allocating
+def write_gained(L: Matrix, more: Matrix, out: LinearArrays) -> None:
+    """Write how the acceleration changes along deviations, and ``through``.
+
+    ``more`` is what has no closed form: of the equation of motion, then of the rows.
+    """
+    full, least, free = out.map.full, out.map.least, out.map.free
+    n, size = out.gained.shape
+    push = np.empty((n, size))
+    for r in range(n):
+        for c in range(size):
+            push[r, c] = more[r, c]
+        for k in range(n):
+            by_q = out.needed[0, r, k] - out.pushed[0, r, k]
+            by_v = out.needed[1, r, k] - out.pushed[1, r, k]
+            for c in range(size):
+                push[r, c] += by_q * full[k, c] + by_v * full[n + k, c]
+    along = np.zeros((free.shape[1], size))
+    for r in range(n):
+        for k in range(len(along)):
+            for c in range(size):
+                along[k, c] += free[r, k] * push[r, c]
+    for r in range(n):
+        for c in range(size):
+            out.gained[r, c] = 0.0
+        for k in range(len(along)):
+            for c in range(size):
+                out.gained[r, c] -= free[r, k] * along[k, c]
+        for k in range(least.shape[1]):
+            for c in range(size):
+                out.gained[r, c] -= least[r, k] * more[n + k, c]
+    across, back = np.empty((free.shape[1], n)), np.empty((n, n))
+    transpose_into(free, across)
+    transpose_into(L, back)
+    matmul_into(free, matmul(matmul(across, L), back), out.through)
+
+
+@compiled
+def differences_if_sliding(
+    tables: DifferenceTables,
+    slip_jacobians: NDArray[np.float64],
+    mu: Vector,
+    full: Matrix,
+    gained: Matrix,
+) -> int:
+    """Write differences of the acceleration where a contact slides against a friction."""
+    slides, rubs, flat = False, False, slip_jacobians.reshape(-1)
+    for k in range(len(flat)):
+        slides = slides or flat[k] != 0.0
+    for k in range(len(mu)):
+        rubs = rubs or mu[k] != 0.0
+    return directional_differences(tables, full, gained) if slides and rubs else 0
+
+
+@compiled
+def write_linear_system(
+    blocks: Indices,
+    v: Vector,
+    brackets: Matrix,
+    G: Matrix,
+    positions: Indices,
+    velocities: Indices,
+    out: LinearArrays,
+) -> None:
+    """Write ``A`` and ``B`` of what is known of the acceleration; ``brackets`` is scratch."""
+    n, i, full = len(v), len(positions), out.map.full
+    for r in range(n):
+        for c in range(n):
+            brackets[r, c] = 0.0
+    write_tangent_map(blocks, v, True, brackets)
+    for k in range(i):
+        r = positions[k]
+        for c in range(full.shape[1]):
+            # tangent coordinates of two neighbouring motions turn with the first
+            out.A[k, c] = full[n + r, c]
+            for m in range(n):
+                out.A[k, c] -= brackets[r, m] * full[m, c]
+    for k in range(len(velocities)):
+        copy_into(out.gained[velocities[k]], out.A[i + k])
+        copy_into(G[velocities[k]], out.B[i + k])
 
 
 @compiled

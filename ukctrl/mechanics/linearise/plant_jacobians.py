@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import final
+
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.factorisation import (
+    copy_into,
+    solve_lower_columns,
+    solve_upper_columns,
+)
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints, Snapshot
 from ukctrl.robot.forces import AppliedForce, Dampers, Forces, Friction, JointSprings
@@ -20,8 +30,10 @@ def split_smooth_forces(
     return exact, tuple(term for term in forces.terms if not isinstance(term, SMOOTH_FORCES))
 
 
-def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tuple[Matrix, Matrix]:
-    r"""Return how the sum of forces in closed form changes with ``dq`` and ``v``.
+def force_jacobian_steps(
+    terms: tuple[AppliedForce, ...], snapshot: Snapshot, by_q: Matrix, by_v: Matrix
+) -> Iterator[KernelStep]:
+    r"""Yield what writes how the sum of forces in closed form changes with ``dq`` and ``v``.
 
     | force | $\partial f/\partial \delta q$ | $\partial f/\partial v$ |
     |---|---|---|
@@ -33,33 +45,56 @@ def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tupl
     Args:
         terms: The forces, of the kinds of `SMOOTH_FORCES`.
         snapshot: The state.
+        by_q: Receives it, shape ``(nv, nv)``.
+        by_v: Likewise.
     """
-    n, v = len(snapshot.v), snapshot.v
-    by_q, by_v = np.zeros((n, n)), np.zeros((n, n))
+    n, rubbing = len(snapshot.v), list[KernelStep]()
+    constant_q, constant_v = np.zeros((2, n, n))
     for term in terms:
         match term:
             case Dampers():
-                by_v -= np.diag(term.damping)
+                constant_v -= np.diag(term.damping)
             case Friction():
-                np.subtract.at(by_v, (term.dofs, term.dofs), _friction_slope(term, v[term.dofs]))
+                args = term.dofs, *term.columns()[:5], snapshot.v, by_v
+                rubbing.append(BoundKernel(subtract_friction_slope, *args))
             case JointSprings():
-                np.subtract.at(by_q, (term.dofs, term.dofs), term.stiffness)
+                np.subtract.at(constant_q, (term.dofs, term.dofs), term.stiffness)
             case ElasticJoints():
-                for rate, gain in ((by_q, term.stiffness), (by_v, term.damping)):
+                for rate, gain in ((constant_q, term.stiffness), (constant_v, term.damping)):
                     rate[term.links, term.motors] += gain
                     rate[term.motors, term.links] += gain
                     rate[term.links, term.links] -= gain
                     rate[term.motors, term.motors] -= gain
+    yield BoundKernel(copy_into, constant_q, by_q)
+    yield BoundKernel(copy_into, constant_v, by_v)
+    yield from rubbing
+
+
+def force_jacobians(terms: tuple[AppliedForce, ...], snapshot: Snapshot) -> tuple[Matrix, Matrix]:
+    """Return what `force_jacobian_steps` write."""
+    by_q, by_v = np.zeros((2, len(snapshot.v), len(snapshot.v)))
+    KernelSequence(force_jacobian_steps(terms, snapshot, by_q, by_v))()
     return by_q, by_v
 
 
-def _friction_slope(term: Friction, v: Vector) -> Vector:
-    """Return the derivative of the friction on some velocities, its level included."""
-    level, scale, excess, fall, viscous, _ = term.columns()
-    risen = excess * np.exp(-((v / fall) ** 2))
-    tanh = np.tanh(v / scale)
-    slope: Vector = (level + risen) / scale * (1.0 - tanh**2) + viscous
-    return slope - 2.0 * v / fall**2 * risen * tanh
+@compiled
+def subtract_friction_slope(
+    dofs: Indices,
+    level: Vector,
+    scale: Vector,
+    excess: Vector,
+    fall: Vector,
+    viscous: Vector,
+    v: Vector,
+    by_v: Matrix,
+) -> None:
+    """Subtract the derivative of the friction on some velocities, its level included."""
+    for k in range(len(dofs)):
+        i = dofs[k]
+        ratio = v[i] / fall[k]
+        risen, tanh = excess[k] * np.exp(-ratio * ratio), np.tanh(v[i] / scale[k])
+        slope = (level[k] + risen) / scale[k] * (1.0 - tanh * tanh) + viscous[k]
+        by_v[i, i] -= slope - 2.0 * v[i] / (fall[k] * fall[k]) * risen * tanh
 
 
 def has_closed_form_jacobians(plant: Dynamics) -> bool:
@@ -70,25 +105,49 @@ def has_closed_form_jacobians(plant: Dynamics) -> bool:
     return not nonsmooth and not robot.actuation.varies and not len(plant.passive)
 
 
-def acceleration_jacobians(plant: Dynamics, a: Vector) -> tuple[Matrix, Matrix]:
-    r"""Return the derivatives of $a = M^{-1}(f + B u - \mathrm{nle})$ with ``q`` and ``v``.
+@final
+class AccelerationJacobians:
+    r"""The derivatives of $a = M^{-1}(f + B u - \mathrm{nle})$ with ``q`` and ``v``; ``u`` is held.
 
     $M\,\partial a/\partial x = \partial f/\partial x - \partial (M a + \mathrm{nle})/\partial x$ at
     a fixed ``a``, along the tangent of ``q``: of rigid bodies by the recursion that
     `Snapshot.force_derivatives` names.
 
     Args:
-        plant: The robot at the state, which `has_closed_form_jacobians`.
-        a: Its acceleration, shape ``(nv,)``.
+        plant: The robot, which `has_closed_form_jacobians`.
 
-    Returns:
-        Shape ``(nv, nv)`` each; ``u`` is held.
+    Attributes:
+        a: Its acceleration at the state that it is at, shape ``(nv,)``.
+        by_q: What ``steps`` write, shape ``(nv, nv)``.
+        by_v: Likewise.
+        steps: What writes them.
     """
-    from scipy.linalg.lapack import dpotrs
 
-    s = plant.snapshot
-    closed = force_jacobians(plant.robot.forces.terms, s)
-    wholes = s.force_derivatives(a)
-    pushed = np.hstack([force - whole for force, whole in zip(closed, wholes, strict=True)])
-    slopes: Matrix = dpotrs(plant.L, pushed, lower=1)[0]
-    return slopes[:, : len(a)], slopes[:, len(a) :]
+    def __init__(self, plant: Dynamics) -> None:
+        s, n = plant.snapshot, plant.robot.nv
+        self.a = np.zeros(n)
+        self.by_q, self.by_v, *pushed = np.zeros((6, n, n))
+        self.steps = KernelSequence(
+            (
+                *force_jacobian_steps(plant.robot.forces.terms, s, *pushed[:2]),
+                *s.force_derivative_steps(self.a, *pushed[2:]),
+                BoundKernel(solve_jacobian, plant.L, pushed[0], pushed[2], self.by_q),
+                BoundKernel(solve_jacobian, plant.L, pushed[1], pushed[3], self.by_v),
+            )
+        )
+
+    def __call__(self, a: Vector) -> tuple[Matrix, Matrix]:
+        """Return both at the state that the robot is at, with its acceleration."""
+        self.a[:] = a
+        self.steps()
+        return self.by_q.copy(), self.by_v.copy()
+
+
+@compiled
+def solve_jacobian(L: Matrix, pushed: Matrix, needed: Matrix, out: Matrix) -> None:
+    """Write ``M^-1 (pushed - needed)``."""
+    for i in range(len(out)):
+        for k in range(out.shape[1]):
+            out[i, k] = pushed[i, k] - needed[i, k]
+    solve_lower_columns(L, out)
+    solve_upper_columns(L, out)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import matvec, symmetric_matvec
-from ukctrl.core.algebra.finite_differences import jacobian
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.finite_differences import SIXTH_ORDER_WEIGHTS, STEP
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import ModelError, did_you_mean, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
-from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep, run
 from ukctrl.robot.formulas.equation_plants import (
     EquationPlant,
     FunctionPlant,
@@ -197,14 +198,14 @@ class FormulaStructure(Structure):
 class FormulaSnapshot(Snapshot):
     """A robot whose structure has coordinates and no bodies, at one state."""
 
-    __slots__ = ("_fill", "_own", "_structure")
+    __slots__ = ("_own", "_structure")
 
     def __init__(self, robot: RobotBase, q: Vector, v: Vector, t: float) -> None:
         structure = cast("FormulaStructure", robot.structure)
         nv, n_plant = structure.nv, structure.n_plant
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.M[range(n_plant, nv), range(n_plant, nv)] = structure.rotors
-        self._own, self._structure, self._fill = n_plant, structure, structure.plant.write_terms
+        self._own, self._structure = n_plant, structure
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
         self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
         super().__init__(robot, q, v, t)
@@ -212,20 +213,11 @@ class FormulaSnapshot(Snapshot):
     def terms(self) -> Sequence[KernelStep]:
         return self._structure.plant.steps(self, self._own)
 
-    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        n_plant, size = self._own, len(self.v)
-        q, v, t, still = self.q[:n_plant], self.v[:n_plant], self.t, np.zeros(n_plant)
-
-        def force(dq: Vector, dv: Vector) -> Vector:
-            M, nle = np.zeros((n_plant, n_plant)), np.zeros(n_plant)
-            self._fill(q + dq, v + dv, t, M, nle)
-            nle += M @ a[:n_plant]
-            return nle
-
-        by_q, by_v = np.zeros((size, size)), np.zeros((size, size))
-        by_q[:n_plant, :n_plant] = jacobian(lambda dq: force(dq, still), n_plant)
-        by_v[:n_plant, :n_plant] = jacobian(lambda dv: force(still, dv), n_plant)
-        return by_q, by_v
+    def force_derivative_steps(self, a: Vector, by_q: Matrix, by_v: Matrix) -> Sequence[KernelStep]:
+        terms, n_plant = KernelSequence(self.terms()), self._own
+        args = n_plant, self.q, self.v, self.M, self.nle, a, np.array(SIXTH_ORDER_WEIGHTS)
+        args = *args, np.zeros((2, n_plant)), by_q, by_v
+        return (BoundKernel(difference_force, terms.lines, *args, inside=terms),)
 
     def coriolis(self) -> Matrix:
         C, n_plant = np.zeros(self.M.shape), self._own
@@ -275,3 +267,59 @@ def plain_blocks(coordinates: Mapping[str, str]) -> tuple[JointBlock, ...]:
         JointBlock.scalar(name, unit, index, index)
         for index, (name, unit) in enumerate(coordinates.items())
     )
+
+
+@compiled
+def difference_force(
+    lines: Indices,
+    count: int,
+    q: Vector,
+    v: Vector,
+    M: Matrix,
+    nle: Vector,
+    a: Vector,
+    weights: Vector,
+    force: Matrix,
+    by_q: Matrix,
+    by_v: Matrix,
+) -> int:
+    """Write how ``M a + nle`` of the first coordinates changes with them and their rates.
+
+    Args:
+        lines: The table that writes ``M`` and ``nle``, and does so again at the end.
+        count: How many coordinates.
+        q: Coordinates, moved about and put back.
+        v: Their rates, likewise.
+        M: Mass matrix.
+        nle: Bias force.
+        a: Acceleration.
+        weights: Of the differences over 2, 4, ... steps.
+        force: Scratch, shape ``(2, count)``.
+        by_q: Receives the derivatives.
+        by_v: And those with the rates.
+
+    Returns:
+        What `run` does.
+    """
+    for c in range(2 * count):
+        x, slopes, at = (q, by_q, c) if c < count else (v, by_v, c - count)
+        center = x[at]
+        for i in range(count):
+            slopes[i, at] = 0.0
+        for k in range(len(weights)):
+            for side in range(2):
+                x[at] = center + (1 - 2 * side) * (k + 1) * STEP
+                code = run(lines)
+                if code < 0:
+                    x[at] = center
+                    return code
+                for i in range(count):
+                    force[side, i] = nle[i]
+                    for j in range(count):
+                        force[side, i] += M[i, j] * a[j]
+            for i in range(count):
+                slopes[i, at] += weights[k] * (force[0, i] - force[1, i])
+        for i in range(count):
+            slopes[i, at] /= STEP
+        x[at] = center
+    return run(lines)

@@ -10,6 +10,7 @@ import numpy as np
 from ukctrl.core.arrays import Matrix, Vector, lazy_zeros
 from ukctrl.core.program import BoundKernel, KernelStep
 from ukctrl.robot.rigid.com_kernels import centre_of_mass_motion, gravity_load, momentum_rate
+from ukctrl.robot.rigid.derivative_kernels import DerivativeBuffers, force_derivatives
 from ukctrl.robot.rigid.regressor_kernels import RegressorBuffers, coriolis_force, regressor
 from ukctrl.robot.rigid.tree_kernels import KinematicTree, TreeBuffers, mass_and_bias, rigid_terms
 from ukctrl.robot.snapshot import PointMotion, Snapshot
@@ -65,12 +66,10 @@ class RigidSnapshot(Snapshot):
     def gravity_steps(self, out: Vector) -> Sequence[KernelStep]:
         return (BoundKernel(gravity_load, self._tree, self._room, out),)
 
-    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        import pinocchio as pin
-
-        model, data, size = *self._scratch(), self.M.shape
-        pin.computeRNEADerivatives(model, data, self.q, self.v, a)
-        return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
+    def force_derivative_steps(self, a: Vector, by_q: Matrix, by_v: Matrix) -> Sequence[KernelStep]:
+        tree = self._tree
+        args = tree, self._room, a, DerivativeBuffers.of(tree), by_q, by_v
+        return (BoundKernel(force_derivatives, *args),)
 
     def coriolis(self) -> Matrix:
         import pinocchio as pin

@@ -23,7 +23,7 @@ from ukctrl.simulation.effects.kernel_effects import SensorOutput
 from ukctrl.simulation.effects.signal_chain import is_finite
 from ukctrl.simulation.observers.disturbance_state import attach_disturbance_estimate
 from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
-from ukctrl.simulation.observers.filters import Filter, UpdateArrays, normalised_square
+from ukctrl.simulation.observers.filters import Filter, UpdateArrays, in_python, normalised_square
 from ukctrl.simulation.observers.frame_sensors import (
     CameraModel,
     FrameSensorModel,
@@ -300,20 +300,10 @@ class Estimator:
                 index = len(ticks) - 1 - instrument.delay_ticks
                 ticks[index].readings[number] = y
                 first = min(first, index)
-        try:
-            # what is not finite is told below
-            with np.errstate(over="ignore", invalid="ignore"):
-                for k in range(first, len(ticks)):
-                    self._estimate_at(k)
-                    ticks[k] = ticks[k]._replace(estimate=self._x.read())
-        except (
-            np.linalg.LinAlgError,
-            InputError,
-        ) as error:  # of a step that is no number
-            reason = str(error).rstrip(".")
-            raise NotFinite(
-                f"the observer has no estimate at t = {true.t:.6g} s: {reason}."
-            ) from None
+        with in_python(self._tick.clock):
+            for k in range(first, len(ticks)):
+                self._estimate_at(k)
+                ticks[k] = ticks[k]._replace(estimate=self._x.read())
         self._count += 1
         # one more than the longest delay: from its estimate the oldest reading is predicted
         del ticks[: -self._history_length - 1]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from ukctrl.core.algebra.factorisation import matvec
+from ukctrl.core.algebra.sparse_products import matmul, transpose_into
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import allocating
 from ukctrl.core.fields import spec
-from ukctrl.simulation.observers.estimates import StateEstimate, TimedState
+from ukctrl.core.program import BoundKernel, KernelStep
+from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
 from ukctrl.simulation.observers.filters import (
     Filter,
-    MeasurementUpdate,
-    solve_covariance,
-    symmetrise,
+    UpdateArrays,
+    gain_of,
+    not_positive,
+    symmetrise_into,
 )
 from ukctrl.simulation.observers.kalman import local_gain
 from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
@@ -63,32 +69,84 @@ class GaussianFilter(Filter):
     def gain_at(self, at: TimedState, period: float, joints: Measurement) -> Matrix:
         return local_gain(self.motion, at, period, self._process, joints).K
 
-    def transition(self, estimate: StateEstimate, t: float, u: Vector) -> Transition:
-        """Return what becomes of deviations until a later time."""
-        began, state, _ = estimate.at
-        return self.motion.transition(began, state, u, t - began, self._process)
+    def transition_steps(
+        self, x: EstimateArrays, clock: Vector, u: Vector
+    ) -> tuple[Transition, Iterator[KernelStep]]:
+        """Return where is what becomes of deviations until a time, and what writes it."""
+        return self.motion.transition_steps(x, clock, u, self._process)
 
 
 class _ExtendedKalmanFilter(GaussianFilter):
-    def predicted(self, estimate: StateEstimate, t: float, u: Vector) -> StateEstimate:
-        F, Q = self.transition(estimate, t, u)
-        return StateEstimate(
-            TimedState(t, self.motion.predict(*estimate.at[:2], u, t), u),
-            symmetrise(F @ estimate.P @ F.T + Q),
-        )
+    def prediction_steps(self, x: EstimateArrays, clock: Vector, u: Vector) -> Iterator[KernelStep]:
+        transition, steps = self.transition_steps(x, clock, u)
+        yield from steps
+        yield BoundKernel(propagate_covariance, *transition, x.P)
+        yield from self.motion.prediction_steps(x, clock, u)
 
-    def corrected(
-        self, predicted: StateEstimate, measurement: Measurement, y: Any
-    ) -> MeasurementUpdate:
-        at, P = predicted
-        full = self.motion.tangent_basis(at.t, at.state)
-        R: Matrix = np.diag(measurement.std**2)
-        H = measurement.slopes(at, full)
-        S = symmetrise(H @ P @ H.T + R)
-        K = solve_covariance(S, H @ P).T
-        innovation = measurement.innovation(at, y)
-        error_map = np.eye(len(P)) - K @ H
-        # Joseph's form: positive semidefinite with any rounding of the gain, tick after tick
-        P = symmetrise(error_map @ P @ error_map.T + K @ R @ K.T)
-        moved = self.motion.retract(at.t, at.state, full @ (K @ innovation))
-        return MeasurementUpdate(StateEstimate(at._replace(state=moved), P), innovation, S)
+    def correction_steps(
+        self, x: EstimateArrays, measurement: Measurement, y: Any, update: UpdateArrays
+    ) -> Iterator[KernelStep]:
+        full, turned = self.motion.tangent_steps(x)
+        (rows, n), m = full.shape, len(measurement.std)
+        H, deviation, step = np.zeros((m, n)), np.zeros(n), np.zeros(rows)
+        yield from turned
+        yield from measurement.slope_steps(x, full, H)
+        yield from measurement.innovation_steps(x, y, update.innovation)
+        args = H, measurement.std, x.P, *update, deviation
+        yield BoundKernel(correct_covariance, *args, fault=lambda _: not_positive(x.clock))
+        yield BoundKernel(matvec, full, deviation, step)
+        yield from self.motion.retraction_steps(x, step)
+
+
+@allocating
+def propagate_covariance(F: Matrix, Q: Matrix, P: Matrix) -> None:
+    """Overwrite a covariance with ``F P F' + Q``."""
+    across, n = np.empty(F.shape), len(P)
+    transpose_into(F, across)
+    moved = matmul(matmul(F, P), across)
+    for i in range(n):
+        for k in range(n):
+            moved[i, k] += Q[i, k]
+    symmetrise_into(moved, P)
+
+
+@allocating
+def correct_covariance(
+    H: Matrix,
+    std: Vector,
+    P: Matrix,
+    innovation: Vector,
+    S: Matrix,
+    deviation: Vector,
+) -> bool:
+    """Overwrite a covariance with that after a reading, and write ``S`` and ``K`` times what it is
+    off; return whether the reading's covariance is positive definite.
+    """
+    (m, n) = H.shape
+    HP, across = matmul(H, P), np.empty((n, m))
+    transpose_into(H, across)
+    expected = matmul(HP, across)
+    for i in range(m):
+        expected[i, i] += std[i] * std[i]
+    symmetrise_into(expected, S)
+    K = gain_of(S, HP)
+    if len(K) < n:
+        return False
+    matvec(K, innovation, deviation)
+    error_map = matmul(K, H)
+    for i in range(n):
+        for k in range(n):
+            error_map[i, k] = (1.0 if i == k else 0.0) - error_map[i, k]
+    # Joseph's form: positive semidefinite with any rounding of the gain, tick after tick
+    turned, weighted, back = np.empty((n, n)), np.empty((n, m)), np.empty((m, n))
+    transpose_into(error_map, turned)
+    for i in range(n):
+        for k in range(m):
+            weighted[i, k] = K[i, k] * std[k] * std[k]
+    transpose_into(K, back)
+    after, noise = matmul(matmul(error_map, P), turned), matmul(weighted, back)
+    for i in range(n):
+        for k in range(n):
+            after[i, k] += noise[i, k]
+    symmetrise_into(after, P)
+    return True

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky, copy_into, dot, solve_lower
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    copy_into,
+    dot,
+    solve_lower,
+    solve_lower_columns,
+    solve_upper_columns,
+)
+from ukctrl.core.algebra.sparse_products import transpose_into
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating
+from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.program import KernelSequence, KernelStep
 from ukctrl.mechanics.linearise import zero_order_hold
 from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
@@ -82,7 +92,12 @@ class Filter(abc.ABC):
         """Return what makes an estimate that of the time and the held input that are there then."""
         if type(self).predicted is Filter.predicted:
             raise NotImplementedError(f"{type(self).__name__} must predict.")
-        return (lambda: x.write(self.predicted(x.read(), float(clock[0]), u.copy())),)
+
+        def predict() -> None:
+            with in_python(clock):
+                x.write(self.predicted(x.read(), float(clock[0]), u.copy()))
+
+        return (predict,)
 
     def correction_steps(
         self, x: EstimateArrays, measurement: Measurement, y: Any, update: UpdateArrays
@@ -99,9 +114,10 @@ class Filter(abc.ABC):
             raise NotImplementedError(f"{type(self).__name__} must correct.")
 
         def correct() -> None:
-            answer = self.corrected(x.read(), measurement, y)
-            x.write(answer.estimate)
-            update.innovation[:], update.S[...] = answer.innovation, answer.S
+            with in_python(x.clock):
+                answer = self.corrected(x.read(), measurement, y)
+                x.write(answer.estimate)
+                update.innovation[:], update.S[...] = answer.innovation, answer.S
 
         return (correct,)
 
@@ -126,27 +142,51 @@ NO_COVARIANCE: Matrix = np.zeros((0, 0))
 """No covariance."""
 
 
-def symmetrise(P: Matrix) -> Matrix:
-    """Return a matrix without what rounding has made of its symmetry."""
-    even: Matrix = 0.5 * (P + P.T)
-    return even
+@compiled
+def symmetrise_into(X: Matrix, P: Matrix) -> None:
+    """Write a matrix without what rounding has made of its symmetry."""
+    for i in range(len(X)):
+        for k in range(len(X)):
+            P[i, k] = 0.5 * (X[i, k] + X[k, i])
 
 
-def solve_covariance(S: Matrix, B: Matrix) -> Matrix:
-    """Return ``S^-1 B`` of a covariance.
+@allocating
+def gain_of(S: Matrix, C: Matrix) -> Matrix:
+    """Return ``(S^-1 C)'``; without rows where ``S`` is not positive definite."""
+    m, n = C.shape
+    L, solved, K = np.empty((m, m)), C.copy(), np.empty((n, m))
+    if cholesky(S, L) > 0:
+        return np.empty((0, m))
+    solve_lower_columns(L, solved)
+    solve_upper_columns(L, solved)
+    transpose_into(solved, K)
+    return K
+
+
+def not_positive(clock: Vector) -> NotFinite:
+    """Return the error of a reading's covariance that is not positive definite."""
+    return no_estimate(clock, "a covariance is not positive definite")
+
+
+def no_estimate(clock: Vector, reason: object) -> NotFinite:
+    """Return the error of an estimate that cannot be made."""
+    why = str(reason).rstrip(".")
+    return NotFinite(f"the observer has no estimate at t = {clock[0]:.6g} s: {why}.")
+
+
+@contextlib.contextmanager
+def in_python(clock: Vector) -> Iterator[None]:
+    """Run a filter of Python: a step that is no number gives no estimate.
 
     Raises:
-        np.linalg.LinAlgError: It is not positive definite.
+        NotFinite: It has none.
     """
-    from scipy.linalg.lapack import dposv
-
-    # a reading that is wholly out of range measures nothing
-    if not len(S):
-        return B.copy()
-    _, X, code = dposv(S, B, lower=1)
-    if code:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
-    return np.asarray(X)
+    try:
+        # what is not finite is told by whoever reads it
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except (np.linalg.LinAlgError, InputError) as error:
+        raise no_estimate(clock, error) from None
 
 
 @allocating

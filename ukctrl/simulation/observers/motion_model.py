@@ -19,25 +19,27 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.algebra.sparse_products import matmul, matmul_into, transpose_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.mechanics.integrate.fixed_step_integrator import FixedStepIntegrator
 from ukctrl.mechanics.integrate.fixed_step_kernels import FixedStepper, fixed_steps, is_bounded
 from ukctrl.mechanics.integrate.integrator import check_bounded
 from ukctrl.mechanics.integrate.ode_system import IntegratorState, OdeSystem, System, copy_state
-from ukctrl.mechanics.linearise import Linearization, zero_order_hold
+from ukctrl.mechanics.linearise import Linearization
 from ukctrl.mechanics.linearise.linearization import Linearizer
 from ukctrl.mechanics.linearise.plant_jacobians import (
-    acceleration_jacobians,
+    AccelerationJacobians,
     has_closed_form_jacobians,
 )
 from ukctrl.mechanics.projection import Projector
 from ukctrl.robot import Robot
-from ukctrl.robot.manifold_kernels import integrate
+from ukctrl.robot.manifold_kernels import integrate, write_tangent_map
 from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
 
 UNBOUNDED = -10
@@ -144,46 +146,50 @@ class MotionModel:
             time: How long [s].
             std: What the model does not explain: of accelerations, of inputs.
         """
-        A, B = self._slopes(t, state, u)
-        pushed = np.zeros((len(A), self.robot.nv))
-        chart = self.chart
-        through = (
-            self._linearizer.null_space.acceleration_projector()
-            if self._onto
-            else np.eye(self.robot.nv)
-        )
-        pushed[len(chart.positions) :] = through[chart.velocities] * std[0]
-        # pushes are constant over a period, as a held input is
-        F, once = zero_order_hold(A, np.eye(len(A)), time)
-        Gamma = once @ np.hstack([pushed, B * std[1]])
-        if self.biases or len(self.process_noise_indices):
-            F, Gamma = self._with_memory(F, Gamma, time, np.concatenate(std))
-        return Transition(F, Gamma @ Gamma.T)
+        x = EstimateArrays.of(StateEstimate(TimedState(t, state, u), np.zeros((0, 0))))
+        transition, steps = self.transition_steps(x, np.full(1, t + time), x.u, std)
+        KernelSequence(steps)()
+        return transition
 
-    def _with_memory(
-        self, F: Matrix, Gamma: Matrix, time: float, std: Vector
-    ) -> tuple[Matrix, Matrix]:
-        """Return both with biases, which stay but for their walk, and pushes, which are new."""
-        n, p, m, k = *Gamma.shape, self.biases, len(self.process_noise_indices)
-        whole, noise = np.zeros((n + m + k, n + m + k)), np.zeros((n + m + k, p + m))
-        whole[:n, :n], whole[n : n + m, n : n + m] = F, np.eye(m)
-        noise[:n, :p], noise[n : n + m, p:] = Gamma, np.diag(np.sqrt(time) * self.bias_walk)
-        noise[n + m :, :p] = np.diag(std)[self.process_noise_indices]
-        return whole, noise
+    def transition_steps(
+        self, x: EstimateArrays, clock: Vector, u: Vector, std: tuple[Vector, Vector]
+    ) -> tuple[Transition, Iterator[KernelStep]]:
+        """Return where `transition` is from an estimate to the time there then, and its steps."""
+        n, m, k = len(self.chart.A), self.biases, len(self.process_noise_indices)
+        transition = Transition(*np.zeros((2, n + m + k, n + m + k)))
+        return transition, self._transition_steps(x, clock, u, std, transition)
 
-    def _slopes(self, t: float, state: IntegratorState, u: Vector) -> tuple[Matrix, Matrix]:
-        """Return ``A`` and ``B`` of the linear system, by the shortest way that the robot has."""
-        dynamics, n = self._dynamics, self.robot.nv
+    def _transition_steps(
+        self,
+        x: EstimateArrays,
+        clock: Vector,
+        u: Vector,
+        std: tuple[Vector, Vector],
+        out: Transition,
+    ) -> Iterator[KernelStep]:
+        chart, d, s = self.chart, self._dynamics, self._dynamics.snapshot
+        through: Matrix = np.eye(self.robot.nv)
         # closed form: smooth forces, a constant B, no passive rows; else the linearizer
-        if not has_closed_form_jacobians(dynamics):
-            linear = self.linear(t, state.q, state.v, u)
-            return linear.A, linear.B
-        dynamics.move(t, state.q, state.v)
-        by_state = acceleration_jacobians(dynamics, dynamics.acceleration(u))
-        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, self.robot.nu))
-        A[:n, :n], A[:n, n:] = -self.robot.bracket(state.v), np.eye(n)
-        A[n:, :n], A[n:, n:], B[n:] = *by_state, dynamics.G
-        return A, B
+        if has_closed_form_jacobians(d):
+            slopes, (A, B) = AccelerationJacobians(d), map(np.zeros_like, chart)
+            yield BoundKernel(copy_state, x.clock, x.q, x.v, s.clock, s.q, s.v)
+            yield from d.steps.items
+            yield BoundKernel(
+                block_diagonal.apply_input_blockwise, d.ties, d.a_free, d.G, u, slopes.a
+            )
+            yield from slopes.steps.items
+            blocks = self.robot.structure.manifold_table
+            args = blocks, s.v, slopes.by_q, slopes.by_v, d.G, A, B
+            yield BoundKernel(write_open_system, *args)
+        else:
+            coordinates = chart.positions, chart.velocities
+            linear, steps = self._linearizer.system((x.clock, x.q, x.v), u, coordinates)
+            A, B = linear.A, linear.B
+            through = linear.through if self._onto is not None else through
+            yield from steps
+        noise = through, len(chart.positions), chart.velocities, np.concatenate(std)
+        memory = np.array(self.bias_walk), self.process_noise_indices
+        yield BoundKernel(write_transition, A, B, *noise, *memory, x.clock, clock, *out)
 
     def tangent_basis(self, t: float, state: IntegratorState) -> Matrix:
         """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
@@ -281,3 +287,108 @@ def add_step(blocks: Indices, step: Vector, q: Vector, v: Vector, memory: Vector
         v[i] += step[n + i]
     for i in range(len(memory)):
         memory[i] += step[2 * n + i]
+
+
+@compiled
+def write_open_system(
+    blocks: Indices, v: Vector, by_q: Matrix, by_v: Matrix, G: Matrix, A: Matrix, B: Matrix
+) -> None:
+    """Write the linear system of a robot without passive rows; the rest of ``B`` is zero."""
+    n = len(v)
+    for i in range(2 * n):
+        for k in range(2 * n):
+            A[i, k] = 0.0
+    write_tangent_map(blocks, v, True, A)
+    for i in range(n):
+        for k in range(n):
+            A[i, k] = -A[i, k]
+            A[n + i, k], A[n + i, n + k] = by_q[i, k], by_v[i, k]
+        A[i, n + i] = 1.0
+        copy_into(G[i], B[n + i])
+
+
+@allocating
+def write_transition(
+    A: Matrix,
+    B: Matrix,
+    through: Matrix,
+    position_count: int,
+    velocities: Indices,
+    std: Vector,
+    bias_walk: Vector,
+    pushes: Indices,
+    began: Vector,
+    clock: Vector,
+    F: Matrix,
+    Q: Matrix,
+) -> None:
+    """Write a transition, see `Transition`, with biases and pushes behind the deviations.
+
+    Biases stay but for their walk, and pushes are new.
+    """
+    n, nv, nu, m, time = len(A), len(through), B.shape[1], len(bias_walk), clock[0] - began[0]
+    whole, pushed, once = len(F), np.zeros((n, nv + nu)), np.empty((n, n))
+    for r in range(n):
+        for c in range(nv if r >= position_count else 0):
+            pushed[r, c] = through[velocities[r - position_count], c] * std[c]
+        for c in range(nu):
+            pushed[r, nv + c] = B[r, c] * std[nv + c]
+    for i in range(whole):
+        for k in range(whole):
+            F[i, k] = Q[i, k] = 0.0
+    kept = held_integral(A, time, once)
+    copy_block(kept, F)
+    # pushes are constant over a period, as a held input is
+    spread = matmul(once, pushed)
+    noise, across = np.zeros((whole, nv + nu + m)), np.empty((nv + nu + m, whole))
+    copy_block(spread, noise)
+    for i in range(m):
+        F[n + i, n + i], noise[n + i, nv + nu + i] = 1.0, np.sqrt(time) * bias_walk[i]
+    for k in range(len(pushes)):
+        noise[n + m + k, pushes[k]] = std[pushes[k]]
+    transpose_into(noise, across)
+    matmul_into(noise, across, Q)
+
+
+MAX_TAYLOR_NORM = 0.5
+"""A matrix whose rows add up to more is halved first."""
+
+
+@allocating
+def held_integral(A: Matrix, time: float, once: Matrix) -> Matrix:
+    r"""Write $\int_0^T e^{As}\,\mathrm ds$, and return $e^{AT}$.
+
+    By the series of the integral over a short time, which is then doubled.
+    """
+    n, norm, halvings = len(A), 0.0, 0
+    for i in range(n):
+        total = 0.0
+        for k in range(n):
+            total += abs(A[i, k]) * time
+        norm = max(norm, total)
+    while norm > MAX_TAYLOR_NORM and halvings < 1000:
+        norm, halvings = 0.5 * norm, halvings + 1
+    step, terms, size = time / 2.0**halvings, 1, 1.0
+    while size > np.finfo(np.float64).eps * 1e-2:
+        terms += 1
+        size *= norm / terms
+    for i in range(n):
+        for k in range(n):
+            once[i, k] = step if i == k else 0.0
+    for term in range(terms, 1, -1):
+        series = matmul(A, once)
+        for i in range(n):
+            for k in range(n):
+                once[i, k] = series[i, k] * (step / term)
+            once[i, i] += step
+    for k in range(halvings + 1):
+        grown = matmul(A, once)
+        for i in range(n):
+            grown[i, i] += 1.0
+        if k == halvings:
+            return grown
+        later = matmul(grown, once)
+        for i in range(n):
+            for c in range(n):
+                once[i, c] += later[i, c]
+    return once
