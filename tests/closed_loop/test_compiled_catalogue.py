@@ -19,6 +19,36 @@ def test_no_part_of_a_scenario_is_pythons(name):
     assert run.compiled() == {"compiled": True, "python": []}
 
 
+OBSERVERS = {
+    "differences": {"kind": "differences", "cutoff": 100.0},
+    "luenberger": {"kind": "luenberger", "bandwidth": 100.0},
+    "kalman": {"kind": "kalman", "acceleration_std": 1.0},
+    "ekf": {"kind": "ekf", "acceleration_std": 1.0, "start_std": 1e-4},
+    "ukf": {"kind": "ukf", "acceleration_std": 1.0},
+    "momentum": {
+        "kind": "luenberger",
+        "bandwidth": 100.0,
+        "disturbance": {"kind": "momentum_observer", "bandwidth": 50.0},
+    },
+    "acceleration": {"kind": "differences", "disturbance": {"kind": "acceleration_observer"}},
+}
+
+
+@pytest.mark.slow(only=[f"{kind}-{name}" for kind in OBSERVERS for name in ("a1-lean", "five-bar")])
+@pytest.mark.parametrize(
+    "name", ["two-mass-spring", "quadrotor-hover", "three-rrr", "a1-lean", "five-bar"]
+)
+@pytest.mark.parametrize("kind", OBSERVERS)
+def test_observers_of_all_kinds_are_compiled_too(kind, name):
+    changes = {"timing.control": 1e-3, "timing.duration": 5e-3, "timing.sample": 1e-3}
+    noise = [{"kind": "noise", "std": 1e-5}]
+    result = simulate(
+        Scenario.load(name, {"observer": OBSERVERS[kind], "effect": noise, **changes})
+    )
+    assert result.status == "completed", result.message
+    assert result.provenance["loop"] == {"compiled": True, "python": []}
+
+
 @pytest.mark.parametrize("name", ["a1-lean", "a1-ice"])
 def test_ticks_with_contacts_and_near_singular_positions_are_compiled_too(name):
     result = simulate(Scenario.load(name, {"timing.duration": 0.1}))

@@ -18,7 +18,7 @@ from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_cons
 from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise import ConstraintNullSpace, Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
-from ukctrl.mechanics.linearise.linearization import force_jacobians, split_smooth_forces
+from ukctrl.mechanics.linearise.plant_jacobians import force_jacobians, split_smooth_forces
 from ukctrl.robot import (
     DryFriction,
     JointSpring,

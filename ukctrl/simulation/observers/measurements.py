@@ -76,7 +76,9 @@ class JointMeasurement(Measurement):
 
     def innovation(self, at: TimedState, y: tuple[Vector, Vector]) -> Vector:
         out: Vector = np.zeros(len(self.std))
-        joint_innovation(*self._arguments(at.state.q, at.state.v, y, out))
+        robot, (q, v, _) = self._robot, at.state
+        # a filter of Python's may have states of any shape, which machine code would not notice
+        joint_innovation(*self._arguments(robot.checked_q(q), robot.checked_v(v), y, out))
         return out
 
     def _arguments(self, q: Vector, v: Vector, y: tuple[Vector, Vector], out: Vector) -> Any:
