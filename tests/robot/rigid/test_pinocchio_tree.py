@@ -10,9 +10,10 @@ from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
 from ukctrl.robot import Payload, Perturbation
-from ukctrl.robot.rigid import com_kernels, pinocchio_tree, regressor_kernels
+from ukctrl.robot.rigid import com_kernels, derivative_kernels, pinocchio_tree, regressor_kernels
 from ukctrl.robot.rigid.pinocchio_tree import compare_with_pinocchio, kinematic_tree
 from ukctrl.robot.rigid.rigid_structure import RigidStructure
+from ukctrl.robot.rigid.tree_kernels import mass_and_bias
 
 JOINTS = (
     lambda axis: pin.JointModelHX(0.3), lambda axis: pin.JointModelHelicalUnaligned(axis, -0.2),
@@ -92,6 +93,26 @@ def test_gravity_christoffels_force_and_the_regressor_are_those_of_pinocchio(see
     Y[:] = 0.0
     regressor_kernels.regressor(robot_tree, room, q, v, v, a, swept, Y)
     np.testing.assert_allclose(Y, np.reshape(theirs, Y.shape), **close)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_derivatives_of_the_force_are_those_of_pinocchio(seed):
+    model, rng = drawn(seed), np.random.default_rng(seed)
+    tree, data, nv = kinematic_tree(model), model.createData(), model.nv
+    room = pinocchio_tree.tree_buffers(tree, np.array(model.gravity.linear), model.nq)
+    q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
+    v, a = rng.standard_normal((2, nv))
+    mass_and_bias(tree, room, q, v, np.zeros((nv, nv)), np.zeros(nv))
+    by_q, by_v = np.zeros((2, nv, nv))
+    written = derivative_kernels.DerivativeBuffers.of(tree)
+    # twice: what the first call leaves in its buffers is no part of the second's answer
+    for _ in range(2):
+        derivative_kernels.force_derivatives(tree, room, a, written, by_q, by_v)
+    pin.computeRNEADerivatives(model, data, q, v, a)
+    for ours, theirs in ((by_q, data.dtau_dq), (by_v, data.dtau_dv)):
+        wanted = np.reshape(theirs, (nv, nv))
+        close = {"rtol": 0.0, "atol": 1e-12 * (1.0 + np.abs(wanted).max()) * (10.0 + v @ v)}
+        np.testing.assert_allclose(ours, wanted, **close)
 
 
 @pytest.mark.parametrize("name", catalog.names("robots"))

@@ -60,6 +60,14 @@ def matmul(A: Matrix, G: Matrix) -> Matrix:
     return H
 
 
+@allocating
+def matmul_transposed(A: Matrix, B: Matrix) -> Matrix:
+    """Return ``A B'``."""
+    across = np.empty((B.shape[1], B.shape[0]))
+    transpose_into(B, across)
+    return matmul(A, across)
+
+
 @compiled
 def matmul_into(A: Matrix, G: Matrix, H: Matrix) -> None:
     """Write what `matmul` returns: sums of few columns, or rows of many, four of them at a time."""

@@ -4,8 +4,9 @@ Near a configuration, a velocity and an input, deviations obey $\dot x = A x + B
 order, with $x = (\delta q, \delta v)$ in the tangent space and $q = q_0 \oplus \delta q$.
 
 In order: ``equilibrium``, ``constraint_null_space`` (what passive constraints leave),
-``plant_jacobians`` (what has derivatives in closed form), ``directional_differences`` (the rest);
-``linearization``, which says how.
+``plant_jacobians`` (what has derivatives in closed form), ``directional_differences`` (the rest),
+``deviation_map`` and ``linear_system_kernels``, which put them together; ``linearization``, which
+says how.
 """
 
 from ukctrl.mechanics.linearise.constraint_null_space import (

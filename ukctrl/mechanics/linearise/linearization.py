@@ -22,40 +22,40 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.algebra import block_diagonal
-from ukctrl.core.algebra.factorisation import cholesky, copy_into
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.finite_differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.solution_checks import singular_mass_error
-from ukctrl.core.algebra.sparse_products import matmul, matmul_into, transpose_into
 from ukctrl.core.argument_errors import explain_argument_errors
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import NotFinite
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.contact import USES_PLAN
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_constraints
 from ukctrl.mechanics.integrability import positional_rows
-from ukctrl.mechanics.linearise.constraint_null_space import (
-    ConstraintNullSpace,
-    DeviationMap,
-    write_deviation_map,
-)
+from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
+from ukctrl.mechanics.linearise.deviation_map import DeviationMap, write_deviation_map
 from ukctrl.mechanics.linearise.directional_differences import (
-    DifferenceTables,
     DirectionalDifferences,
-    directional_differences,
 )
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
+from ukctrl.mechanics.linearise.linear_system_kernels import (
+    LinearArrays,
+    differences_if_sliding,
+    equation_residual,
+    factor_mass,
+    write_gained,
+    write_linear_system,
+)
 from ukctrl.mechanics.linearise.plant_jacobians import force_jacobian_steps, split_smooth_forces
 from ukctrl.robot import AnyRobot, Robot, applied_force_kernels, as_robot
-from ukctrl.robot.manifold_kernels import write_tangent_map
 from ukctrl.robot.snapshot import state_vector
 
 
@@ -229,10 +229,7 @@ class Linearizer:
             u: Input.
             chosen: Positions and velocities that stand for all.
         """
-        (i, j), n = chosen, self.robot.nv
-        size = len(i) + len(j)
-        shapes = (size, size), (size, self.robot.nu), n, (2, n, n), (2, n, n), (n, size), (n, n)
-        linear = LinearArrays(*map(np.zeros, shapes), self._map(i, j))
+        linear = LinearArrays.zeros(self.robot.nv, self.robot.nu, self._map(*chosen))
         return linear, self._system_steps(state, u, chosen, linear)
 
     def _system_steps(
@@ -274,23 +271,17 @@ class Linearizer:
             return j, j
         return ConstraintNullSpace(d.L, A_p[self.position_rows], rtol).independent_velocities, j
 
-    def deviation_map_at(self, t: float, q: Vector, v: Vector, like: Linearization) -> Matrix:
-        """Return ``full`` of a linear system with the coordinates of another, and no more of it.
+    def deviation_map(
+        self, clock: Vector, q: Vector, v: Vector, like: Linearization
+    ) -> tuple[Matrix, Iterator[KernelStep]]:
+        """Return where ``full`` of a system with the coordinates of another is, and its steps.
 
         Args:
-            t: Time [s].
+            clock: Time, shape ``(1,)`` [s].
             q: Configuration, shape ``(nq,)``.
             v: Velocity, shape ``(nv,)``.
             like: The other.
         """
-        full, steps = self.deviation_map(np.full(1, t), q, v, like)
-        KernelSequence(steps)()
-        return full
-
-    def deviation_map(
-        self, clock: Vector, q: Vector, v: Vector, like: Linearization
-    ) -> tuple[Matrix, Iterator[KernelStep]]:
-        """Return where `deviation_map_at` is, and what writes it for the state as it is then."""
         made = self._map(like.positions, like.velocities)
         return made.full, self._map_steps((clock, q, v), (like.positions, like.velocities), made)
 
@@ -324,138 +315,6 @@ def _lost_freedoms(code: int) -> NotFinite:
         "the passive constraints leave another number of freedoms there than at the start, as in a "
         "singular position."
     )
-
-
-class LinearArrays(NamedTuple):
-    """Arrays of a linear system and of what it is made of."""
-
-    A: Matrix
-    B: Matrix
-    a: Vector
-    """Acceleration, shape ``(nv,)``."""
-    needed: NDArray[np.float64]
-    """How the force that moves the robot changes with ``q`` and ``v``, shape ``(2, nv, nv)``."""
-    pushed: NDArray[np.float64]
-    """The same of applied forces."""
-    gained: Matrix
-    """How the acceleration changes along the deviations, shape ``(nv, n)``."""
-    through: Matrix
-    """What accelerations of the free robot become under the reactions, shape ``(nv, nv)``."""
-    map: DeviationMap
-
-
-@allocating
-def write_gained(L: Matrix, more: Matrix, out: LinearArrays) -> None:
-    """Write how the acceleration changes along deviations, and ``through``.
-
-    ``more`` is what has no closed form: of the equation of motion, then of the rows.
-    """
-    full, least, free = out.map.full, out.map.least, out.map.free
-    n, size = out.gained.shape
-    push = np.empty((n, size))
-    for r in range(n):
-        for c in range(size):
-            push[r, c] = more[r, c]
-        for k in range(n):
-            by_q = out.needed[0, r, k] - out.pushed[0, r, k]
-            by_v = out.needed[1, r, k] - out.pushed[1, r, k]
-            for c in range(size):
-                push[r, c] += by_q * full[k, c] + by_v * full[n + k, c]
-    along = np.zeros((free.shape[1], size))
-    for r in range(n):
-        for k in range(len(along)):
-            for c in range(size):
-                along[k, c] += free[r, k] * push[r, c]
-    for r in range(n):
-        for c in range(size):
-            out.gained[r, c] = 0.0
-        for k in range(len(along)):
-            for c in range(size):
-                out.gained[r, c] -= free[r, k] * along[k, c]
-        for k in range(least.shape[1]):
-            for c in range(size):
-                out.gained[r, c] -= least[r, k] * more[n + k, c]
-    across, back = np.empty((free.shape[1], n)), np.empty((n, n))
-    transpose_into(free, across)
-    transpose_into(L, back)
-    matmul_into(free, matmul(matmul(across, L), back), out.through)
-
-
-@compiled
-def differences_if_sliding(
-    tables: DifferenceTables,
-    slip_jacobians: NDArray[np.float64],
-    mu: Vector,
-    full: Matrix,
-    gained: Matrix,
-) -> int:
-    """Write differences of the acceleration where a contact slides against a friction."""
-    slides, rubs, flat = False, False, slip_jacobians.reshape(-1)
-    for k in range(len(flat)):
-        slides = slides or flat[k] != 0.0
-    for k in range(len(mu)):
-        rubs = rubs or mu[k] != 0.0
-    return directional_differences(tables, full, gained) if slides and rubs else 0
-
-
-@compiled
-def write_linear_system(
-    blocks: Indices,
-    v: Vector,
-    brackets: Matrix,
-    G: Matrix,
-    positions: Indices,
-    velocities: Indices,
-    out: LinearArrays,
-) -> None:
-    """Write ``A`` and ``B`` of what is known of the acceleration; ``brackets`` is scratch."""
-    n, i, full = len(v), len(positions), out.map.full
-    for r in range(n):
-        for c in range(n):
-            brackets[r, c] = 0.0
-    write_tangent_map(blocks, v, True, brackets)
-    for k in range(i):
-        r = positions[k]
-        for c in range(full.shape[1]):
-            # tangent coordinates of two neighbouring motions turn with the first
-            out.A[k, c] = full[n + r, c]
-            for m in range(n):
-                out.A[k, c] -= brackets[r, m] * full[m, c]
-    for k in range(len(velocities)):
-        copy_into(out.gained[velocities[k]], out.A[i + k])
-        copy_into(G[velocities[k]], out.B[i + k])
-
-
-@compiled
-def factor_mass(M: Matrix, L: Matrix) -> int:
-    """Write the Cholesky factor; return 0, or below zero 1 + the failing pivot."""
-    return -cholesky(M, L)
-
-
-@compiled
-def equation_residual(
-    f: Vector,
-    B: Matrix,
-    u: Vector,
-    nonideal: Vector,
-    A: Matrix,
-    b: Vector,
-    lam: Vector,
-    a: Vector,
-    residual: Vector,
-) -> None:
-    """Write ``[-f - nonideal - B u - A' lam; A a - b]``."""
-    n = len(f)
-    for i in range(n):
-        residual[i] = -f[i] - nonideal[i]
-        for k in range(len(u)):
-            residual[i] -= B[i, k] * u[k]
-        for r in range(len(lam)):
-            residual[i] -= A[r, i] * lam[r]
-    for r in range(len(b)):
-        residual[n + r] = -b[r]
-        for i in range(n):
-            residual[n + r] += A[r, i] * a[i]
 
 
 @explain_argument_errors

@@ -215,9 +215,9 @@ class FormulaSnapshot(Snapshot):
 
     def force_derivative_steps(self, a: Vector, by_q: Matrix, by_v: Matrix) -> Sequence[KernelStep]:
         terms, n_plant = KernelSequence(self.terms()), self._own
-        args = n_plant, self.q, self.v, self.M, self.nle, a, np.array(SIXTH_ORDER_WEIGHTS)
-        args = *args, np.zeros((2, n_plant)), by_q, by_v
-        return (BoundKernel(difference_force, terms.lines, *args, inside=terms),)
+        plant = n_plant, self.q, self.v, self.M, self.nle, a, np.array(SIXTH_ORDER_WEIGHTS)
+        written = np.zeros((2, n_plant)), by_q, by_v
+        return (BoundKernel(difference_force, terms.lines, *plant, *written, inside=terms),)
 
     def coriolis(self) -> Matrix:
         C, n_plant = np.zeros(self.M.shape), self._own

@@ -6,10 +6,10 @@ place of the readings.
 
 In order:
 
-1. ``sensing_tables``: which quantities are measured. ``measurements``: each as a function of a
-   moment.
-2. ``motion_model``: from a tick to the next. ``imu_measurement``: what it feels. ``filters``: an
-   estimate, predicted and corrected.
+1. ``sensing_tables``: which quantities are measured. ``estimates``: of a moment. ``measurements``:
+   each as a function of one.
+2. ``transition_kernels``, ``motion_model``: from a tick to the next. ``imu_measurement``: what it
+   feels. ``filters``: an estimate, predicted and corrected.
 3. ``observer``: what a table says of any. ``difference_filter``: no model. ``kalman``,
    ``luenberger``: one gain. ``extended_kalman``, ``unscented_kalman``: a covariance that goes
    along.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,10 +46,16 @@ class EstimateArrays(NamedTuple):
         copies = (np.array(values, dtype=np.float64, order="C") for values in (*state, u, P))
         return EstimateArrays(np.full(1, t, dtype=np.float64), *copies)
 
+    @staticmethod
+    def at_moment(t: float, state: IntegratorState, u: Vector) -> EstimateArrays:
+        """Return arrays that hold a state without a covariance."""
+        return EstimateArrays.of(StateEstimate(TimedState(t, state, u), np.zeros((0, 0))))
+
     def write(self, estimate: StateEstimate) -> None:
         """Overwrite what they hold."""
         (t, state, u), P = estimate
-        for array, values in zip(self, (t, *state, u, P), strict=True):
+        arrays: tuple[Any, ...] = t, *state, u, P
+        for array, values in zip(self, arrays, strict=True):
             array[...] = values
 
     @property

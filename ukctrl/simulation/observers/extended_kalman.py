@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import matvec
-from ukctrl.core.algebra.sparse_products import matmul, transpose_into
+from ukctrl.core.algebra.sparse_products import matmul, matmul_transposed
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating
 from ukctrl.core.fields import spec
@@ -19,7 +19,7 @@ from ukctrl.simulation.observers.filters import (
     UpdateArrays,
     gain_of,
     not_positive,
-    symmetrise_into,
+    symmetrise_sum,
 )
 from ukctrl.simulation.observers.kalman import local_gain
 from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
@@ -101,13 +101,7 @@ class _ExtendedKalmanFilter(GaussianFilter):
 @allocating
 def propagate_covariance(F: Matrix, Q: Matrix, P: Matrix) -> None:
     """Overwrite a covariance with ``F P F' + Q``."""
-    across, n = np.empty(F.shape), len(P)
-    transpose_into(F, across)
-    moved = matmul(matmul(F, P), across)
-    for i in range(n):
-        for k in range(n):
-            moved[i, k] += Q[i, k]
-    symmetrise_into(moved, P)
+    symmetrise_sum(matmul_transposed(matmul(F, P), F), Q, P)
 
 
 @allocating
@@ -123,12 +117,10 @@ def correct_covariance(
     off; return whether the reading's covariance is positive definite.
     """
     (m, n) = H.shape
-    HP, across = matmul(H, P), np.empty((n, m))
-    transpose_into(H, across)
-    expected = matmul(HP, across)
-    for i in range(m):
-        expected[i, i] += std[i] * std[i]
-    symmetrise_into(expected, S)
+    HP, R = matmul(H, P), np.zeros((m, m))
+    for k in range(m):
+        R[k, k] = std[k] * std[k]
+    symmetrise_sum(matmul_transposed(HP, H), R, S)
     K = gain_of(S, HP)
     if len(K) < n:
         return False
@@ -138,15 +130,6 @@ def correct_covariance(
         for k in range(n):
             error_map[i, k] = (1.0 if i == k else 0.0) - error_map[i, k]
     # Joseph's form: positive semidefinite with any rounding of the gain, tick after tick
-    turned, weighted, back = np.empty((n, n)), np.empty((n, m)), np.empty((m, n))
-    transpose_into(error_map, turned)
-    for i in range(n):
-        for k in range(m):
-            weighted[i, k] = K[i, k] * std[k] * std[k]
-    transpose_into(K, back)
-    after, noise = matmul(matmul(error_map, P), turned), matmul(weighted, back)
-    for i in range(n):
-        for k in range(n):
-            after[i, k] += noise[i, k]
-    symmetrise_into(after, P)
+    after = matmul_transposed(matmul(error_map, P), error_map)
+    symmetrise_sum(after, matmul_transposed(matmul(K, R), K), P)
     return True

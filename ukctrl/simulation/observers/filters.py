@@ -143,11 +143,11 @@ NO_COVARIANCE: Matrix = np.zeros((0, 0))
 
 
 @compiled
-def symmetrise_into(X: Matrix, P: Matrix) -> None:
-    """Write a matrix without what rounding has made of its symmetry."""
+def symmetrise_sum(X: Matrix, Y: Matrix, P: Matrix) -> None:
+    """Write ``X + Y`` without what rounding has made of its symmetry."""
     for i in range(len(X)):
         for k in range(len(X)):
-            P[i, k] = 0.5 * (X[i, k] + X[k, i])
+            P[i, k] = 0.5 * ((X[i, k] + Y[i, k]) + (X[k, i] + Y[k, i]))
 
 
 @allocating

@@ -22,9 +22,8 @@ import numpy as np
 from ukctrl.core.algebra import block_diagonal
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.algebra.sparse_products import matmul, matmul_into, transpose_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import compiled
 from ukctrl.core.program import BoundKernel, KernelSequence, KernelStep
 from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains
 from ukctrl.mechanics.integrate.fixed_step_integrator import FixedStepIntegrator
@@ -39,8 +38,13 @@ from ukctrl.mechanics.linearise.plant_jacobians import (
 )
 from ukctrl.mechanics.projection import Projector
 from ukctrl.robot import Robot
-from ukctrl.robot.manifold_kernels import integrate, write_tangent_map
-from ukctrl.simulation.observers.estimates import EstimateArrays, StateEstimate, TimedState
+from ukctrl.robot.manifold_kernels import integrate
+from ukctrl.simulation.observers.estimates import EstimateArrays
+from ukctrl.simulation.observers.transition_kernels import (
+    copy_block,
+    write_open_system,
+    write_transition,
+)
 
 UNBOUNDED = -10
 """What `predict_state` returns where the believed robot runs away."""
@@ -116,7 +120,7 @@ class MotionModel:
 
     def predict(self, t: float, state: IntegratorState, u: Vector, stop: float) -> IntegratorState:
         """Return the state at a later time under a held input."""
-        x = EstimateArrays.of(StateEstimate(TimedState(t, state, u), np.zeros((0, 0))))
+        x = EstimateArrays.at_moment(t, state, u)
         KernelSequence(self.prediction_steps(x, np.full(1, stop), x.u.copy()))()
         return x.at.state
 
@@ -146,7 +150,7 @@ class MotionModel:
             time: How long [s].
             std: What the model does not explain: of accelerations, of inputs.
         """
-        x = EstimateArrays.of(StateEstimate(TimedState(t, state, u), np.zeros((0, 0))))
+        x = EstimateArrays.at_moment(t, state, u)
         transition, steps = self.transition_steps(x, np.full(1, t + time), x.u, std)
         KernelSequence(steps)()
         return transition
@@ -193,7 +197,7 @@ class MotionModel:
 
     def tangent_basis(self, t: float, state: IntegratorState) -> Matrix:
         """Return ``(dq, dv)`` and the memory's deviations from all deviations."""
-        x = EstimateArrays.of(StateEstimate(TimedState(t, state, self._u), np.zeros((0, 0))))
+        x = EstimateArrays.at_moment(t, state, self._u)
         full, steps = self.tangent_steps(x)
         KernelSequence(steps)()
         return full
@@ -216,7 +220,7 @@ class MotionModel:
 
     def retract(self, t: float, state: IntegratorState, step: Vector) -> IntegratorState:
         """Return the state a step ``(dq, dv, ...)`` away, on the passive constraints."""
-        x = EstimateArrays.of(StateEstimate(TimedState(t, state, self._u), np.zeros((0, 0))))
+        x = EstimateArrays.at_moment(t, state, self._u)
         KernelSequence(self.retraction_steps(x, step))()
         return x.at.state
 
@@ -229,12 +233,6 @@ class MotionModel:
             yield BoundKernel(copy_state, x.clock, x.q, x.v, s.clock, s.q, s.v)
             yield self._onto.steps.as_step()
             yield BoundKernel(copy_state, s.clock, s.q, s.v, x.clock, x.q, x.v)
-
-    def deviation(self, state: IntegratorState, target: IntegratorState) -> Vector:
-        """Return all deviations of another state, shape ``(n,)``."""
-        dq, dv = self.robot.difference(state.q, target.q), target.v - state.v
-        of_chart = dq[self.chart.positions], dv[self.chart.velocities]
-        return np.concatenate([*of_chart, target.memory - state.memory])
 
 
 @compiled
@@ -271,14 +269,6 @@ def predict_state(
 
 
 @compiled
-def copy_block(X: Matrix, out: Matrix) -> None:
-    """Write the leading block of a matrix."""
-    for i in range(len(X)):
-        for k in range(X.shape[1]):
-            out[i, k] = X[i, k]
-
-
-@compiled
 def add_step(blocks: Indices, step: Vector, q: Vector, v: Vector, memory: Vector) -> None:
     """Move configuration, velocity and memory by a step ``(dq, dv, ...)``."""
     n = len(v)
@@ -287,108 +277,3 @@ def add_step(blocks: Indices, step: Vector, q: Vector, v: Vector, memory: Vector
         v[i] += step[n + i]
     for i in range(len(memory)):
         memory[i] += step[2 * n + i]
-
-
-@compiled
-def write_open_system(
-    blocks: Indices, v: Vector, by_q: Matrix, by_v: Matrix, G: Matrix, A: Matrix, B: Matrix
-) -> None:
-    """Write the linear system of a robot without passive rows; the rest of ``B`` is zero."""
-    n = len(v)
-    for i in range(2 * n):
-        for k in range(2 * n):
-            A[i, k] = 0.0
-    write_tangent_map(blocks, v, True, A)
-    for i in range(n):
-        for k in range(n):
-            A[i, k] = -A[i, k]
-            A[n + i, k], A[n + i, n + k] = by_q[i, k], by_v[i, k]
-        A[i, n + i] = 1.0
-        copy_into(G[i], B[n + i])
-
-
-@allocating
-def write_transition(
-    A: Matrix,
-    B: Matrix,
-    through: Matrix,
-    position_count: int,
-    velocities: Indices,
-    std: Vector,
-    bias_walk: Vector,
-    pushes: Indices,
-    began: Vector,
-    clock: Vector,
-    F: Matrix,
-    Q: Matrix,
-) -> None:
-    """Write a transition, see `Transition`, with biases and pushes behind the deviations.
-
-    Biases stay but for their walk, and pushes are new.
-    """
-    n, nv, nu, m, time = len(A), len(through), B.shape[1], len(bias_walk), clock[0] - began[0]
-    whole, pushed, once = len(F), np.zeros((n, nv + nu)), np.empty((n, n))
-    for r in range(n):
-        for c in range(nv if r >= position_count else 0):
-            pushed[r, c] = through[velocities[r - position_count], c] * std[c]
-        for c in range(nu):
-            pushed[r, nv + c] = B[r, c] * std[nv + c]
-    for i in range(whole):
-        for k in range(whole):
-            F[i, k] = Q[i, k] = 0.0
-    kept = held_integral(A, time, once)
-    copy_block(kept, F)
-    # pushes are constant over a period, as a held input is
-    spread = matmul(once, pushed)
-    noise, across = np.zeros((whole, nv + nu + m)), np.empty((nv + nu + m, whole))
-    copy_block(spread, noise)
-    for i in range(m):
-        F[n + i, n + i], noise[n + i, nv + nu + i] = 1.0, np.sqrt(time) * bias_walk[i]
-    for k in range(len(pushes)):
-        noise[n + m + k, pushes[k]] = std[pushes[k]]
-    transpose_into(noise, across)
-    matmul_into(noise, across, Q)
-
-
-MAX_TAYLOR_NORM = 0.5
-"""A matrix whose rows add up to more is halved first."""
-
-
-@allocating
-def held_integral(A: Matrix, time: float, once: Matrix) -> Matrix:
-    r"""Write $\int_0^T e^{As}\,\mathrm ds$, and return $e^{AT}$.
-
-    By the series of the integral over a short time, which is then doubled.
-    """
-    n, norm, halvings = len(A), 0.0, 0
-    for i in range(n):
-        total = 0.0
-        for k in range(n):
-            total += abs(A[i, k]) * time
-        norm = max(norm, total)
-    while norm > MAX_TAYLOR_NORM and halvings < 1000:
-        norm, halvings = 0.5 * norm, halvings + 1
-    step, terms, size = time / 2.0**halvings, 1, 1.0
-    while size > np.finfo(np.float64).eps * 1e-2:
-        terms += 1
-        size *= norm / terms
-    for i in range(n):
-        for k in range(n):
-            once[i, k] = step if i == k else 0.0
-    for term in range(terms, 1, -1):
-        series = matmul(A, once)
-        for i in range(n):
-            for k in range(n):
-                once[i, k] = series[i, k] * (step / term)
-            once[i, i] += step
-    for k in range(halvings + 1):
-        grown = matmul(A, once)
-        for i in range(n):
-            grown[i, i] += 1.0
-        if k == halvings:
-            return grown
-        later = matmul(grown, once)
-        for i in range(n):
-            for c in range(n):
-                once[i, c] += later[i, c]
-    return once

@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.core.algebra.decompositions import svd
 from ukctrl.core.algebra.factorisation import copy_into, matvec, matvec_transposed
-from ukctrl.core.algebra.sparse_products import matmul, transpose_into
+from ukctrl.core.algebra.sparse_products import matmul, matmul_transposed
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.fields import Positive, spec
@@ -22,7 +22,7 @@ from ukctrl.simulation.observers.filters import (
     UpdateArrays,
     gain_of,
     not_positive,
-    symmetrise_into,
+    symmetrise_sum,
 )
 from ukctrl.simulation.observers.measurements import JointMeasurement, Measurement
 from ukctrl.simulation.observers.motion_model import MotionModel
@@ -135,7 +135,7 @@ class _UnscentedKalmanFilter(GaussianFilter):
         full, turned = self.motion.tangent_steps(x)
         deviation, step = np.zeros(len(x.P)), np.zeros(len(full))
         yield from steps
-        weights = self._mean, self._spread, measurement.std**2
+        weights = self._mean, self._spread, np.diag(measurement.std**2)
         args = *weights, deviations, values, x.P, *update, deviation
         yield BoundKernel(correct_by_points, *args, fault=lambda _: not_positive(x.clock))
         yield from turned
@@ -236,18 +236,14 @@ def spread_of_points(
 ) -> None:
     """Write the mean of points, and their covariance with ``Q`` added."""
     centre_points(weights, values, mean)
-    total = covariance_of_points(spread, values, values)
-    for i in range(len(P)):
-        for k in range(len(P)):
-            total[i, k] += Q[i, k]
-    symmetrise_into(total, P)
+    symmetrise_sum(covariance_of_points(spread, values, values), Q, P)
 
 
 @allocating
 def correct_by_points(
     weights: Vector,
     spread: Vector,
-    variances: Vector,
+    R: Matrix,
     deviations: Matrix,
     values: Matrix,
     P: Matrix,
@@ -261,10 +257,7 @@ def correct_by_points(
     that covariance is positive definite.
     """
     centre_points(weights, values, innovation)
-    expected = covariance_of_points(spread, values, values)
-    for i in range(len(variances)):
-        expected[i, i] += variances[i]
-    symmetrise_into(expected, S)
+    symmetrise_sum(covariance_of_points(spread, values, values), R, S)
     # a reading is less off where more is predicted
     shared = covariance_of_points(spread, values, deviations)
     K, n = gain_of(S, shared), len(P)
@@ -274,12 +267,9 @@ def correct_by_points(
     # points give no H, which the form of Joseph needs
     for i in range(n):
         deviation[i] = -deviation[i]
-    gained = matmul(K, S)
-    back = np.empty((K.shape[1], n))
-    transpose_into(K, back)
-    after = matmul(gained, back)
+    after = matmul_transposed(matmul(K, S), K)
     for i in range(n):
         for k in range(n):
-            after[i, k] = P[i, k] - after[i, k]
-    symmetrise_into(after, P)
+            after[i, k] = -after[i, k]
+    symmetrise_sum(P.copy(), after, P)
     return True
