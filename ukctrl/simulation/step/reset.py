@@ -93,7 +93,7 @@ def restart(loop: Loop, initial: InitialArrays, scenario: Scenario, robot: Robot
     if robot is not loop.robot or not _same_tables(loop.scenario, scenario):
         return False
     if start.spread or start.planned or loop.estimator is not None:
-        # another seed is another start; an estimator remembers its run in Python
+        # another seed is another start, and another first estimate
         return False
     effects = attach_effects(scenario, robot)
     if not (effects.only_redraws_inertia and loop.effects.only_redraws_inertia):
