@@ -186,26 +186,16 @@ class _ServoLaw(Law):
     def anti_windup_steps(
         self, dynamics: Dynamics, loss: Vector, tick: LawBuffers
     ) -> Iterator[KernelStep]:
-        yield from self.clamp_steps(loss, tick.memory_rate)
-        if self._observer:
-            ends = self._feedback_end, self._observer_end
-            _, observed, _ = np.split(tick.memory, ends)
-            rate = np.split(tick.memory_rate, ends)[1]
-            # once more, for the input after the filter: what it took is no disturbance
-            yield from self._observer.memory_steps(dynamics, observed, tick.u, rate)
-
-    def clamp_steps(self, loss: Vector, rate: Vector) -> Iterator[KernelStep]:
-        """Yield what stops the feedback's memory where its rows give something up.
-
-        Args:
-            loss: By how much less the robot accelerates than the law asked for, shape ``(nv,)``.
-            rate: Of the law's memory.
-        """
-        A, m = self.stack.rows.A, len(self.stack)
+        A, m, ends = self.stack.rows.A, len(self.stack), (self._feedback_end, self._observer_end)
+        rate, observed_rate, _ = np.split(tick.memory_rate, ends)
         if self._feedback.has_integrals:
             yield BoundKernel(clamp_integrals, A, loss, rate[:m])
-        elif self._feedback_end:
-            yield BoundKernel(hold_memory, A, loss, rate[: self._feedback_end])
+        elif len(rate):
+            yield BoundKernel(hold_memory, A, loss, rate)
+        if self._observer:
+            observed = np.split(tick.memory, ends)[1]
+            # once more, for the input after the filter: what it took is no disturbance
+            yield from self._observer.memory_steps(dynamics, observed, tick.u, observed_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""

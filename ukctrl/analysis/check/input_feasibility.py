@@ -81,6 +81,11 @@ class ContactLoad:
     mu: float | None = None
     """The one that it has; None where it holds both ways."""
 
+    @property
+    def exceeds_contact(self) -> bool:
+        """Whether a contact that may open and slide would do so."""
+        return self.mu is not None and (self.lifts is not None or self.friction > self.mu)
+
 
 @final
 @dc.dataclass(frozen=True, eq=False, kw_only=True)

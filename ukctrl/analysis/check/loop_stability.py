@@ -43,8 +43,8 @@ CERTAIN_GROWTH = math.log(1e6)
 """A mode that grows by more in a run leaves the motion, however small the deviation was."""
 HOLD_GROWTH = 1.0
 """One that grows for its hold is a fault of the loop from this on."""
-MAX_TRIAL_TICKS = 2000
-"""Ticks of a run that is tried."""
+MAX_TRIAL_TICKS, MAX_TRIAL_TIME = 2000, 4.0
+"""Ticks of a run that is tried; and its duration where the law acts all the time [s]."""
 PUSH = 1e-2
 """By how much its start is off, to see whether it comes back: more than a cycle of friction [rad/s,
 m/s]."""
@@ -128,12 +128,23 @@ class TrialRun:
     """Whether another one, which starts a little off, comes back to it."""
 
 
-def trial_run(loop: Loop, stability: LoopStability | None) -> TrialRun | None:
-    """Return how a run goes whose ticks the poles do not judge, or condemn; None where they do."""
+def trial_run(
+    loop: Loop, stability: LoopStability | None, *, contacts_change: bool
+) -> TrialRun | None:
+    """Return how a run goes whose ticks the poles do not judge, or condemn; None where they do.
+
+    Args:
+        loop: The scenario, ready to run.
+        stability: Its poles.
+        contacts_change: Whether the exact motion asks some contact for more than it bears: what
+            follows once that slides or opens, no poles about that motion tell.
+    """
     timing = loop.scenario.timing
-    if timing.control is None or (stability is not None and stability.decides):
+    is_judged = timing.control is None or (stability is not None and stability.decides)
+    if is_judged and not contacts_change:
         return None
-    duration = min(timing.duration, MAX_TRIAL_TICKS * timing.control)
+    longest = MAX_TRIAL_TICKS * timing.control if timing.control else MAX_TRIAL_TIME
+    duration = min(timing.duration, longest)
     shorter = dc.replace(timing, duration=duration)
     # the rows as they are: a path that is planned from the start is another from one that is pushed
     servo = servo_constraints(loop.scenario, loop.robot)

@@ -253,7 +253,7 @@ class ElasticRowLaw(Law):
         # an input accelerates no link at once: what their motors lose tells what is lost
         lost = np.zeros(self.links.n_joints)
         yield BoundKernel(motor_losses, self.joints.links, self.joints.motors, loss, lost)
-        yield from self.links.law.clamp_steps(lost, tick.memory_rate)
+        yield from self.links.law.anti_windup_steps(dynamics, lost, tick)
 
     def _refuse_rows_of_motors(self, kind: str) -> None:
         task, joints = self.task, self.joints
