@@ -7,7 +7,7 @@ $$ w = \mu \lambda_n, \quad \lambda_n = \lambda_0 + \Lambda u + \Lambda_w w \qua
    w = (I - \mu \Lambda_w)^{-1} \mu\, (\lambda_0 + \Lambda u), $$
 
 and the robot goes on answering its input affinely. Where $\det(I - \mu \Lambda_w) \le 0$ the
-contact would jam: no acceleration follows (Painlevé).
+contact would jam: it slides on with no acceleration, or rigid bodies leave several (Painlevé).
 """
 
 from __future__ import annotations
@@ -396,10 +396,10 @@ class UnilateralContacts:
         at = quoted(itertools.compress(self.names, sliding))
         subject = f"contacts {at} jam" if sum(sliding) > 1 else f"contact {at} jams"
         return JammedContact(
-            f"{subject}: the more it rubs the harder it presses, and "
-            "no acceleration follows (Painlevé's paradox). Lower mu, change the posture, or let "
-            'the law keep it from sliding: [[keep]] kind = "contact_forces", with a least force or '
-            "a larger one."
+            f"{subject}: the more it rubs the harder it presses, and rigid bodies do not decide "
+            "whether it sticks at once or opens (Painlevé's paradox). Lower mu, change the "
+            'posture, or let the law keep it from sliding: [[keep]] kind = "contact_forces", with '
+            "a least force or a larger one."
         )
 
     def force_step(self, A: Matrix) -> KernelStep:

@@ -65,6 +65,15 @@ def _share(law: str, every: Sequence[Case], of: str = PLAIN) -> float:
     return math.exp(float(np.mean(ratios))) if ratios else math.nan
 
 
+def _end(case: Case, names: Sequence[str]) -> str:
+    """Return whether laws that are best elsewhere complete no run."""
+    tried = [case.laws[name].share for name in names if name in case.laws]
+    never = tried and not any(done for done, count in tried if count)
+    return (
+        f", where {'it completes' if len(names) == 1 else 'they complete'} no run" if never else ""
+    )
+
+
 def _trouble(trouble: str) -> Advice:
     every = _cases(trouble, RIGID)
     told = [case for case in every if not case.withheld]
@@ -87,7 +96,7 @@ def _trouble(trouble: str) -> Advice:
             f"the error of `{PLAIN}`, bandwidths chosen alike"
         )
         because += "".join(
-            f"; on {ROBOTS[case.robot].title}: {_codes(case.best[:MOST_NAMED])}"
+            f"; on {ROBOTS[case.robot].title}{_end(case, names)}: {_codes(case.best[:MOST_NAMED])}"
             for case in told
             if not any(name in case.best for name in names)
         )

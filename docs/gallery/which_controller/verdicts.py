@@ -85,10 +85,9 @@ def _models(of: Study) -> list[Advice]:
     )
     return [
         Advice(
-            "as many rows as freedoms, a good model",
-            "`servo-baumgarte`, or any of its equals",
-            "inputs of operational space, resolved acceleration and `servo-gauss` are within "
-            "rounding of its own",
+            "as many rows and motors as freedoms, a good model",
+            "`servo-baumgarte`, `servo-gauss`, `operational-space` or `resolved-acceleration`",
+            "their inputs are within rounding of each other",
             "the-model-is-right",
             same < 1e-6,
         ),
@@ -198,8 +197,7 @@ def _robots(of: Study) -> list[Advice]:
             "closed chains, two arms, legs",
             "`servo-baumgarte`; with `null_space = internal_force` to press",
             f"the least effort; `servo-chen` takes {squeeze:.1f} times as much for the same "
-            "motion, and "
-            "`servo-frozen` misses it",
+            "motion of two arms, on other robots less; `servo-frozen` misses it",
             "closed-chains-and-two-arms",
             squeeze > 1.5 and "servo-baumgarte" in of.best("carry", "effort"),
         ),

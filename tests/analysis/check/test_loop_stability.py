@@ -209,3 +209,24 @@ def test_over_the_catalogue_nothing_contradicts(name):
     outcomes = list(of_catalogue([name]))
     assert len(outcomes) == 3
     assert [one for one in outcomes if one.contradiction] == []
+
+
+def squat(mu, control):
+    """A quadruped that goes down and up on ground of some friction, and keeps no cones."""
+    scenario = Scenario.load("a1-squat", {"timing.duration": 1.0, "timing.control": control})
+    feet = [
+        {"kind": "contact", "frame": f"{foot}_foot", "mu": mu} for foot in ("FL", "FR", "RL", "RR")
+    ]
+    return scenario.replace({"robot": {"use": "a1", "passive": feet}})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mu", "control", "is_ready"), [
+    (0.05, 0.002, False), (0.1, 0.001, False), (0.9, 0.002, True),
+])  # fmt: skip
+def test_feet_that_slide_are_tried(mu, control, is_ready):
+    """Poles about the motion that friction does not allow call it stable."""
+    scenario = squat(mu, control)
+    report, result = check(scenario), simulate(scenario)
+    assert report.ok == is_ready == (result.status == "completed")
+    assert (report.motion.trial is None) == is_ready

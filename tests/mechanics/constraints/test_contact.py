@@ -115,9 +115,10 @@ def test_a_jam_names_the_contacts_that_slide():
     error = unilateral_contacts.UnilateralContacts._jammed(own, 1)
     assert isinstance(error, unilateral_contacts.JammedContact)
     assert str(error) == (
-        "contacts 'a', 'c' jam: the more it rubs the harder it presses, and no acceleration "
-        "follows (Painlevé's paradox). Lower mu, change the posture, or let the law keep it from "
-        'sliding: [[keep]] kind = "contact_forces", with a least force or a larger one.'
+        "contacts 'a', 'c' jam: the more it rubs the harder it presses, and rigid bodies do not "
+        "decide whether it sticks at once or opens (Painlevé's paradox). Lower mu, change the "
+        'posture, or let the law keep it from sliding: [[keep]] kind = "contact_forces", with a '
+        "least force or a larger one."
     )
 
 
