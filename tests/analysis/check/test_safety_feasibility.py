@@ -9,8 +9,14 @@ import json
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, check
+from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.analysis.check.check_report import write_check
+from ukctrl.control import Baumgarte, Servo
+from ukctrl.control.safety import FormulaLimit
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import JointMotor, Lagrangian, Options
+from ukctrl.simulation.scenario import StartState, Timing
 
 FROM, TO, LASTS = 0.5, 0.7, 1.0
 
@@ -130,3 +136,34 @@ def test_without_anything_to_keep_nothing_is_said():
     found = check(scenario())
     assert found.motion.kept is None
     assert found.motion.left is None
+
+
+def led_past_a_wall(decay, mass, control):
+    """A cart that starts 2 m before a wall and is led half a metre beyond it, motor 30 N."""
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="m*v.x**2/2", potential="0*x",
+                   parameters={"m": mass}),
+        Options(actuator=[JointMotor(name="F", joint="x", limit=30.0)]),
+    )  # fmt: skip
+    return Scenario(
+        title="led", robot=robot,
+        servo=(JointFollows(joints=("x",), path=Constant(value=(1.0,))),),
+        controller=Servo(feedback=Baumgarte(alpha=40.0, beta=400.0)),
+        keep=(FormulaLimit(name="wall", h="0.5 - x", decay=decay),),
+        start=StartState(q={"x": -1.5}),
+        timing=Timing(duration=2.0, control=control, sample=0.004),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("decay", "mass", "control", "is_kept"), [
+    (0.1, 3.0, 0.004, False), (0.05, 3.0, 0.004, False), (0.1, 3.0, None, False),
+    (0.5, 3.0, 0.004, True), (0.1, 0.3, 0.004, True),
+])  # fmt: skip
+def test_that_a_limit_is_kept_is_said_only_where_a_run_keeps_it(decay, mass, control, is_kept):
+    """Motors stop a cart in v^2 m / 2F; a longer decay, as is advised, brakes early enough."""
+    scenario = led_past_a_wall(decay, mass, control)
+    margin = simulate(scenario).metric("worst_margin")
+    assert (margin >= 0.0) == is_kept
+    [text] = [text for text in check(scenario).warnings if "goes beyond 'wall'" in text]
+    assert ("the limit is kept" in text) == is_kept
+    assert (f"crosses it too, by {-margin:.3g} at" in text) != is_kept

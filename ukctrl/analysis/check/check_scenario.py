@@ -108,7 +108,8 @@ def _motion_check(
             stability = loop_stability(loop, motion, crossed)
         except (UkctrlError, ArithmeticError) as error:
             not_looked = str(error)
-    changes = demands is not None and any(load.exceeds_contact for load in demands.ground)
+    leaves = demands is not None and any(load.exceeds_contact for load in demands.ground)
+    leaves |= slack_curves is not None and bool(slack_curves.crossed.any())
     optimum = planned_motion(loop.scenario, loop.robot)
     return MotionCheck(
         way=trajectory,
@@ -117,7 +118,7 @@ def _motion_check(
         sampling=sampled_error(loop),
         stability=stability,
         stability_unknown=not_looked,
-        trial=trial_run(loop, stability, contacts_change=changes) if has_loop else None,
+        trial=trial_run(loop, stability, leaves_motion=leaves) if has_loop else None,
         timing=None if lifts else path_timing(loop, motion),
         optimum=None if optimum is None else OptimisedSummary(optimum.sentence, optimum.end),
         weak_grip=weakest_authority(loop, motion, loads, inputs, lifts),

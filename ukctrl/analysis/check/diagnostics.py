@@ -363,7 +363,8 @@ def safety_diagnostics(
     if along.left is not None and along.curves is not None:
         acts = loop.effects.acts_on_plant
         misjudges = acts or loop.believed_model.robot is not loop.robot
-        yield from _crossing_diagnostics(along.left, along.curves.t, misjudges=misjudges)
+        args = along.left, along.curves.t, along.trial
+        yield from _crossing_diagnostics(*args, misjudges=misjudges)
     for interval in along.kept.stretches if along.kept is not None else ():
         if interval.conflict or not interval.crossed:
             yield _infeasible_diagnostic(interval)
@@ -423,13 +424,14 @@ def _start_limits(keeper: SafetyFilter, h: Vector, inward: Vector) -> Iterator[D
 
 
 def _crossing_diagnostics(
-    curves: SlackCurves, t: Vector, *, misjudges: bool
+    curves: SlackCurves, t: Vector, trial: TrialRun | None, *, misjudges: bool
 ) -> Iterator[Diagnostic]:
     """Yield of every block how much the exact task leaves, or by how much it is beyond.
 
     Args:
         curves: What the motion leaves.
         t: Its knots, shape ``(k,)`` [s].
+        trial: A run that was tried.
         misjudges: Whether the robot that the law believes in is another than the true one.
     """
     blocks = curves.blocks[: curves.force_offset]
@@ -446,8 +448,17 @@ def _crossing_diagnostics(
             continue
         since = float(t[int(crossed.argmax())])
         values = {"name": curves.names[row], "gap": si(-slack, unit), "since": since}
-        values |= {"t": t[int(h.argmin())]}
-        yield diagnose("keep: crossed", "warning", values, since, misjudges)
+        values |= {"t": t[int(h.argmin())], "trial": trial}
+        names = {curves.names[i] for i in rows}
+        overrun = (
+            next((one for one in trial.overruns if one.name in names), None) if trial else None
+        )
+        if overrun is not None:
+            values |= {"depth": si(overrun.depth, overrun.unit), "overrun": overrun}
+            yield diagnose("keep: overrun", "warning", values, since)
+        else:
+            case = "keep: crossed" if trial else "keep: untried"
+            yield diagnose(case, "warning", values, since, misjudges)
 
 
 def observability_diagnostics(samples: Sequence[ObservabilitySample]) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,11 @@ from ukctrl.analysis.linear.linear_loop import (
 from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
 from ukctrl.core.arrays import Flags
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.tie_breaking import first_smallest
 from ukctrl.simulation.assemble import Loop
 from ukctrl.simulation.assemble.retimed_rows import servo_constraints
 from ukctrl.simulation.effects import SensorEffect
+from ukctrl.simulation.result.metrics.inequality_metrics import margin_rounding
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
@@ -116,6 +119,16 @@ class LoopStability:
         return decays or (self.diverges and not self.of_hold)
 
 
+class LimitOverrun(NamedTuple):
+    """How far a run is beyond a limit."""
+
+    name: str
+    depth: float
+    unit: str
+    t: float
+    """When [s]."""
+
+
 @dc.dataclass(frozen=True, kw_only=True)
 class TrialRun:
     """A run that was tried, as poles do not decide, or to confirm them."""
@@ -126,22 +139,24 @@ class TrialRun:
     message: str
     returns: bool
     """Whether another one, which starts a little off, comes back to it."""
+    overruns: tuple[LimitOverrun, ...] = ()
+    """Limits that it crosses although the law keeps them, each where it is furthest beyond."""
 
 
 def trial_run(
-    loop: Loop, stability: LoopStability | None, *, contacts_change: bool
+    loop: Loop, stability: LoopStability | None, *, leaves_motion: bool
 ) -> TrialRun | None:
     """Return how a run goes whose ticks the poles do not judge, or condemn; None where they do.
 
     Args:
         loop: The scenario, ready to run.
         stability: Its poles.
-        contacts_change: Whether the exact motion asks some contact for more than it bears: what
-            follows once that slides or opens, no poles about that motion tell.
+        leaves_motion: Whether no run follows the exact motion, since a contact would slide or open,
+            or a limit is kept: what happens then, no poles about that motion tell.
     """
     timing = loop.scenario.timing
     is_judged = timing.control is None or (stability is not None and stability.decides)
-    if is_judged and not contacts_change:
+    if is_judged and not leaves_motion:
         return None
     longest = MAX_TRIAL_TICKS * timing.control if timing.control else MAX_TRIAL_TIME
     duration = min(timing.duration, longest)
@@ -156,8 +171,21 @@ def trial_run(
     except (UkctrlError, ArithmeticError):
         return None  # why it does not start is told elsewhere
     return TrialRun(
-        duration=duration, status=nominal.status, message=nominal.message, returns=returns
+        duration=duration,
+        status=nominal.status,
+        message=nominal.message,
+        returns=returns,
+        overruns=tuple(_overruns(nominal)),
     )
+
+
+def _overruns(result: Result) -> Iterator[LimitOverrun]:
+    labels = result.labels
+    for k, (name, unit) in enumerate(zip(labels.keep_rows, labels.keep_row_units, strict=True)):
+        h = np.nan_to_num(result["keep"][:, k], nan=np.inf)
+        at = first_smallest(h)
+        if h[at] < -margin_rounding(unit):
+            yield LimitOverrun(name, -float(h[at]), unit, float(result.time[at]))
 
 
 def _returns(loop: Loop, scenario: Scenario, nominal: Result) -> bool:

@@ -150,7 +150,13 @@ SENTENCES: Mapping[str, str] = {
         "springs or at a singularity: no input keeps this limit there, and it gives way."),
     "keep: inside": "the exact task stays within '{name}', with a slack of {gap}.",
     "keep: crossed": ("the exact task goes beyond '{name}' by {gap} at t = {t:.4g} s, first at t = "
-        "{since:.4g} s: the law keeps the limit, and the task gives way."),
+        "{since:.4g} s: in a trial run of {trial.duration:.4g} s the limit is kept, and the task "
+        "gives way."),
+    "keep: untried": ("the exact task goes beyond '{name}' by {gap} at t = {t:.4g} s, first at t = "
+        "{since:.4g} s: the task is to give way; whether the limit is kept was not tried."),
+    "keep: overrun": ("the exact task goes beyond '{name}' by {gap} at t = {t:.4g} s, first at t = "
+        "{since:.4g} s, and a trial run of {trial.duration:.4g} s crosses it too, by {depth} at "
+        "t = {overrun.t:.4g} s: the motors do not stop in time what comes near it."),
     # Observers, internal dynamics
     "observer: blind": ("the observer does not see {names} at t = {look.t:.4g} s: no measurement "
         "depends on it, and its estimate comes from the model alone."),
@@ -163,6 +169,10 @@ SENTENCES: Mapping[str, str] = {
     "internal: unknown": "the internal dynamics is not known: {text}",
 }  # fmt: skip
 """By subject, or subject and case: what is said."""
+TRUE_ROBOT_REMEDY = (
+    "The law keeps it on the robot that it believes in, and the true one may come nearer: let the "
+    "limit's margin cover that."
+)
 REMEDIES: Mapping[str, str] = {
     "closures: above": "Set start.solve = true, which puts them on the ground.",
     "law: ground": ("Let the law leave out what the ground holds: "
@@ -200,8 +210,9 @@ REMEDIES: Mapping[str, str] = {
     "keep: conflict": "Move a limit, or the path; or say by order which gives way first.",
     "keep: task": "Slow the path down there, keep further away, or give a shorter decay.",
     "keep: unactuated": "Keep what the motors move at once, such as the joints before the springs.",
-    "keep: crossed": ("The law keeps it on the robot that it believes in, and the true one may "
-        "come nearer: let the limit's margin cover that."),
+    "keep: crossed": TRUE_ROBOT_REMEDY,
+    "keep: untried": TRUE_ROBOT_REMEDY,
+    "keep: overrun": "Give a longer decay, which brakes earlier; or a margin, or a slower task.",
     "observer: blind": MORE_SENSORS,
     "observer: weak": MORE_SENSORS,
 }  # fmt: skip
