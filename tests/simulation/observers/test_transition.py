@@ -22,3 +22,11 @@ def test_a_period_of_a_stiff_system_is_that_of_the_exponential(seed, stiffness):
     F = held_integral(A, time, once)
     for ours, theirs in ((F, wanted[: 2 * n, : 2 * n]), (once, wanted[: 2 * n, 2 * n :])):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("entry", [np.inf, -np.inf, np.nan, 1e308])
+def test_a_system_that_is_no_number_ends_in_none(entry):
+    A, once = np.array([[0.0, 1.0], [entry, entry]]), np.zeros((2, 2))
+    F = held_integral(A, 10.0, once)
+    assert not np.isfinite(F).all()
+    assert not np.isfinite(once).all()

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import (
-    copy_into,
-)
-from ukctrl.core.algebra.sparse_products import (
-    matmul,
-    matmul_transposed,
-)
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.sparse_products import matmul, matmul_transposed
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.robot.manifold_kernels import write_tangent_map
@@ -99,7 +94,10 @@ def held_integral(A: Matrix, time: float, once: Matrix) -> Matrix:
         for k in range(n):
             total += abs(A[i, k]) * time
         norm = max(norm, total)
-    while norm > MAX_TAYLOR_NORM and halvings < 1000:
+    if not norm < np.inf:  # a series of what is no number would not end
+        once[:] = np.nan
+        return np.full((n, n), np.nan)
+    while norm > MAX_TAYLOR_NORM:
         norm, halvings = 0.5 * norm, halvings + 1
     step, terms, size = time / 2.0**halvings, 1, 1.0
     while size > np.finfo(np.float64).eps * 1e-2:
@@ -114,14 +112,20 @@ def held_integral(A: Matrix, time: float, once: Matrix) -> Matrix:
             for k in range(n):
                 once[i, k] = series[i, k] * (step / term)
             once[i, i] += step
-    for k in range(halvings + 1):
-        grown = matmul(A, once)
-        for i in range(n):
-            grown[i, i] += 1.0
-        if k == halvings:
-            return grown
+    grown = exponential(A, once)
+    for _ in range(halvings):
         later = matmul(grown, once)
         for i in range(n):
             for c in range(n):
                 once[i, c] += later[i, c]
-    return once
+        grown = exponential(A, once)
+    return grown
+
+
+@allocating
+def exponential(A: Matrix, once: Matrix) -> Matrix:
+    r"""Return $e^{AT} = 1 + A \int_0^T e^{As}\,\mathrm ds$."""
+    grown = matmul(A, once)
+    for i in range(len(A)):
+        grown[i, i] += 1.0
+    return grown
