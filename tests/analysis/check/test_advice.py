@@ -116,7 +116,7 @@ UNTRIED = {
     "held", "missed", "place", "lifts: late", "loop: gains", "keep: doubt", "keep: unknown",
     "keep: start",
     "keep: start moves", "keep: opposed", "keep: conflict", "keep: task", "keep: crossed",
-    "keep: untried",
+    "keep: untried", "off: open",
     "keep: unactuated",
     "observer: blind", "observer: weak",
 }  # fmt: skip

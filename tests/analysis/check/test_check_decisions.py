@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Scenario
+from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.analysis.check import start_diagnostics
 from ukctrl.analysis.check.check_result import Diagnostic
 from ukctrl.analysis.check.contact_phases import immovable_rows, project_rows
@@ -321,6 +321,17 @@ OFF = "Feedback must bring it back, or set start.solve = true."
 )  # fmt: skip
 def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
     assert [each.text for each in start_diagnostics.start_error_note(tuple(rows))] == said
+
+
+@pytest.mark.parametrize("law", ["servo-exact", "servo-baumgarte"])
+def test_a_law_without_feedback_stays_off_as_is_said_before(law):
+    changes = {"controller": {"use": law}, "start.q": [0.1, 0.2, 0.1, 0.1], "start.solve": False}
+    scenario = Scenario.load("scara-helix", {**changes, "timing.duration": 1.0})
+    report, result = check(scenario), simulate(scenario)
+    stays = result.metric("final_phi") > 0.3
+    assert stays == (law == "servo-exact")
+    lacking = "feeds no error of 'tool.x', 'tool.y', 'tool.z', 'orientation' back"
+    assert any(lacking in text for text in report.warnings) == stays
 
 
 def test_contacts_that_start_above_the_ground_or_below_it_are_told():

@@ -50,6 +50,8 @@ SENTENCES: Mapping[str, str] = {
         "or set start.solve = true."),
     "off": ("the start is off the constraints, most on row '{row.name}': {phi}beta = "
         "{row.beta:.3g} {row.unit}/s. Feedback must bring it back, or set start.solve = true."),
+    "off: open": ("the start is off the constraints, most on row '{row.name}': {phi}beta = "
+        "{row.beta:.3g} {row.unit}/s; the law feeds no error of {names} back, and stays off."),
     "turned": ("the start has '{name}' at {value:g} rad, {turns:.3g} turns; if that is meant in "
         'degrees, write "{value:g}*deg".'),
     "first input": "input '{name}' starts at {u:.4g}, {side} its limit {limit:.4g}.",
@@ -174,6 +176,7 @@ TRUE_ROBOT_REMEDY = (
     "limit's margin cover that."
 )
 REMEDIES: Mapping[str, str] = {
+    "off: open": "Set start.solve = true, or give the law a feedback.",
     "closures: above": "Set start.solve = true, which puts them on the ground.",
     "law: ground": ("Let the law leave out what the ground holds: "
         'controller.allocation.on_infeasible = "least_squares", or controller.allocation.kind = '

@@ -96,7 +96,10 @@ def start_check(loop: Loop, lifts: ContactSchedule) -> tuple[StartCheck, list[Di
     for name, value in angles_without_unit(scenario.start, loop.robot):
         values = {"name": name, "value": value, "turns": abs(value) / (2.0 * np.pi)}
         entries.append(diagnose("turned", "warning", values))
-    entries += start_error_note(tuple(row for row in row_checks if row.name in served.names))
+    errors = loop.scenario.controller.error_polynomials(loop.law.stack)
+    without = tuple(error.row for error in errors if not any(error.gains))
+    served_rows = tuple(row for row in row_checks if row.name in served.names)
+    entries += start_error_note(served_rows, without)
     if sharing:
         entries.append(diagnose("start: share", "note", {"names": quoted(sharing)}))
     entries += contact_height_diagnostics(loop, lifts)
@@ -345,8 +348,15 @@ def closure_violations(
             yield diagnose("closures", "bad", values)
 
 
-def start_error_note(rows: tuple[RowCheck, ...]) -> Iterator[Diagnostic]:
-    """Say how far the start is off the servo rows, if it is."""
+def start_error_note(
+    rows: tuple[RowCheck, ...], without: tuple[str, ...] = ()
+) -> Iterator[Diagnostic]:
+    """Say how far the start is off the servo rows, if it is.
+
+    Args:
+        rows: The rows at the start.
+        without: Names of those whose errors the law does not feed back.
+    """
     off = [
         row
         for row in rows
@@ -355,7 +365,10 @@ def start_error_note(rows: tuple[RowCheck, ...]) -> Iterator[Diagnostic]:
     if off:
         worst = off[first_largest([np.nanmax(np.abs([row.phi, row.beta])) for row in off])]
         phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
-        yield diagnose("off", "note", {"row": worst, "phi": phi})
+        lost = [row.name for row in off if row.name in without]
+        values = {"row": worst, "phi": phi, "names": quoted(lost)}
+        # no problem: the run completes, off the task
+        yield diagnose(*(("off: open", "warning") if lost else ("off", "note")), values)
 
 
 def free_fall_note(loop: Loop, q: Vector) -> list[Diagnostic]:
