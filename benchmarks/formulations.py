@@ -25,7 +25,7 @@ from page import DOCS, write_tables
 from scipy.linalg import pinv, sqrtm
 
 from ukctrl.core.algebra import dynamics_kernels
-from ukctrl.core.algebra.gram_factor import gram_room
+from ukctrl.core.algebra.gram_factor import gram_factor_buffers
 from ukctrl.core.arrays import Array
 from ukctrl_papers import motion, parallelogram
 from ukctrl_papers.motion.equation_forms import inverse_by
@@ -94,7 +94,7 @@ def kernel(system: System) -> Work:
     pushed = dynamics_kernels.EquationOfMotion(system.M, np.zeros(n), system.Q, np.zeros((n, 0)))
     passive = dynamics_kernels.PassiveRows(system.A, b, RTOL, np.empty(n), np.empty(2))
     answer = dynamics_kernels.AccelerationMap(np.empty((n, n)), a, np.empty((n, 0)), np.empty(0))
-    none = np.empty((0, n)), np.empty(0), gram_room(n, len(system.b))
+    none = np.empty((0, n)), np.empty(0), gram_factor_buffers(n, len(system.b))
 
     def work() -> Array:
         dynamics_kernels.constrained_acceleration(pushed, passive, answer, *none)

@@ -27,7 +27,7 @@ from ukctrl.core.algebra.factorisation import (
     independent_rows,
     zero_rounding_lengths,
 )
-from ukctrl.core.algebra.gram_factor import gram_room
+from ukctrl.core.algebra.gram_factor import gram_factor_buffers
 from ukctrl.core.algebra.input_authority import InputAuthority
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
@@ -126,7 +126,7 @@ def affine_acceleration(
     if len(b_):
         right = np.vstack([b_, np.zeros(len(b_))])
         passive = dynamics_kernels.PassiveRows(A_, right, rank.passive, np.empty(n), np.empty(2))
-        nowhere = np.empty((0, n)), np.empty(0), gram_room(n, len(b_))
+        nowhere = np.empty((0, n)), np.empty(0), gram_factor_buffers(n, len(b_))
         rank_or_failure = dynamics_kernels.constrained_acceleration(
             pushed, passive, answer, *nowhere
         )

@@ -30,7 +30,7 @@ from ukctrl.core.algebra.constrained_acceleration import (
 )
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.gram_acceleration import gram_buffers
-from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_room
+from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_factor_buffers
 from ukctrl.core.algebra.gram_input import input_buffers
 from ukctrl.core.algebra.multipliers import fast_multipliers, multipliers, undetermined_multipliers
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
@@ -394,7 +394,7 @@ class Dynamics:
             passive,
             answer,
             directions,
-            gram_room(len(f), self._count),
+            gram_factor_buffers(len(f), self._count),
             fault=singular_mass_error,
         )
         agreed = s.v, passive, rate, error, float(rank.reach), self.ranks, self._residual_tolerances

@@ -18,7 +18,7 @@ from ukctrl.core.algebra.adjoint_input import (
     input_response,
 )
 from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion, PassiveRows
-from ukctrl.core.algebra.gram_factor import gram_room
+from ukctrl.core.algebra.gram_factor import gram_factor_buffers
 from ukctrl.core.algebra.gram_input import input_buffers
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -44,7 +44,7 @@ def robot(request):
     if mp:
         passive, nowhere = (
             PassiveRows(A_p, b_p, 1e-9, a_0, margins),
-            (np.zeros((0, SIZE)), np.zeros(0), gram_room(SIZE, mp)),
+            (np.zeros((0, SIZE)), np.zeros(0), gram_factor_buffers(SIZE, mp)),
         )
         assert (
             dynamics_kernels.constrained_acceleration(pushed, passive, answer, *nowhere) == mp - 1

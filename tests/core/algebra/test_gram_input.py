@@ -10,7 +10,7 @@ from ukctrl.core.algebra import dynamics_kernels, gram_input, least_norm_input
 from ukctrl.core.algebra.dynamics_kernels import AccelerationMap, EquationOfMotion, PassiveRows
 from ukctrl.core.algebra.factorisation import ldl_factor, ldl_solve
 from ukctrl.core.algebra.gram_acceleration import gram_acceleration, gram_buffers
-from ukctrl.core.algebra.gram_factor import gram_room
+from ukctrl.core.algebra.gram_factor import gram_factor_buffers
 
 N, NU = 7, 9
 RTOL = 1e-9
@@ -152,7 +152,7 @@ def test_the_answer_under_passive_rows_is_that_of_orthonormal_ones(rng, near, nu
     A, b_p = rows(rng, m, near), rng.standard_normal((2, m))
     B[:, :1] = A[:1].T[:, :nu]  # a motor that presses against the rows alone
     pushed = EquationOfMotion(M, rng.standard_normal(N), rng.standard_normal(N), B)
-    found, none = [], (np.zeros((0, N)), np.zeros(0), gram_room(N, m))
+    found, none = [], (np.zeros((0, N)), np.zeros(0), gram_factor_buffers(N, m))
     for solve in (
         lambda *all: gram_acceleration(gram_buffers(N, m, nu), *all),
         lambda *all: dynamics_kernels.constrained_acceleration(*all, *none),

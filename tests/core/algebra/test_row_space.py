@@ -5,7 +5,7 @@ import pytest
 from seeds import seeded
 
 from ukctrl.core.algebra import dynamics_kernels, stabilisation
-from ukctrl.core.algebra.gram_factor import gram_room
+from ukctrl.core.algebra.gram_factor import gram_factor_buffers
 from ukctrl.core.algebra.row_space import (
     BLEND_FACTOR,
     mass_weighted_rows,
@@ -124,7 +124,7 @@ def test_the_answer_splits_into_what_is_asked_for_and_what_stabilises(rng):
         dynamics_kernels.EquationOfMotion(M, np.zeros(6), Q, B),
         dynamics_kernels.PassiveRows(A, right, RTOL, a_0, margins),
         dynamics_kernels.AccelerationMap(L, a, G, np.empty(1)),
-        *(np.empty((0, 6)), np.empty(0), gram_room(6, 2)),
+        *(np.empty((0, 6)), np.empty(0), gram_factor_buffers(6, 2)),
     )
     assert rank == 2
     np.testing.assert_allclose(A @ a, right.sum(axis=0), **EXACT)

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl.core.algebra import dynamics_kernels, input_authority, least_norm_input, stabilisation
 from ukctrl.core.algebra.factorisation import MIN_BLOCKED, cholesky
-from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_room
+from ukctrl.core.algebra.gram_factor import MIN_GRAM_ROWS, gram_factor_buffers
 from ukctrl.core.algebra.sparse_products import gram, matmul, nonzero_ranges
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
@@ -141,7 +141,7 @@ def constrained(M, nle, B, A_p, b_p):
     passive = dynamics_kernels.PassiveRows(A_p, b_p, 1e-4, a_0, margins)
     answer, nowhere = (
         dynamics_kernels.AccelerationMap(L, a_free, G, np.zeros(nu)),
-        (np.zeros((0, n)), np.zeros(0), gram_room(n, len(A_p))),
+        (np.zeros((0, n)), np.zeros(0), gram_factor_buffers(n, len(A_p))),
     )
     rank = dynamics_kernels.constrained_acceleration(pushed, passive, answer, *nowhere)
     return rank, a_free, G, a_0, margins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ukctrl.core.algebra import dynamics_kernels
 from ukctrl.core.algebra.adjoint_input import PassiveDirections
 from ukctrl.core.algebra.gram_acceleration import GramBuffers, gram_acceleration
-from ukctrl.core.algebra.gram_factor import GramRoom
+from ukctrl.core.algebra.gram_factor import GramFactorBuffers
 from ukctrl.core.algebra.row_space import BLEND_FACTOR
 from ukctrl.core.algebra.stabilisation import count_conflicts
 from ukctrl.core.arrays import Indices, Vector
@@ -22,7 +22,7 @@ def ranked_acceleration(
     passive: dynamics_kernels.PassiveRows,
     answer: dynamics_kernels.AccelerationMap,
     directions: PassiveDirections,
-    room: GramRoom,
+    factor_buffers: GramFactorBuffers,
 ) -> int:
     """Write the answer and its rank; see
     `ukctrl.core.algebra.dynamics_kernels.constrained_acceleration`.
@@ -34,7 +34,7 @@ def ranked_acceleration(
     # refused: orthonormal rows, or singular values, decide
     if rank == 0:
         rank = dynamics_kernels.constrained_acceleration(
-            pushed, passive, answer, directions.Q, directions.weight, room
+            pushed, passive, answer, directions.Q, directions.weight, factor_buffers
         )
     directions.ranks[CURRENT_RANK] = rank
     return rank

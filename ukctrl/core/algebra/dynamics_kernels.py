@@ -27,7 +27,7 @@ from ukctrl.core.algebra.factorisation import (
 from ukctrl.core.algebra.gram_factor import (
     MIN_GRAM_ROWS,
     GramFactor,
-    GramRoom,
+    GramFactorBuffers,
     gram_factor,
     project_columns_onto_rows,
 )
@@ -145,7 +145,7 @@ def constrained_acceleration(
     answer: AccelerationMap,
     Q: Matrix,
     weight: Vector,
-    room: GramRoom,
+    factor_buffers: GramFactorBuffers,
 ) -> int:
     """Write the answer under passive rows.
 
@@ -156,7 +156,7 @@ def constrained_acceleration(
     left.
 
     ``Q`` and ``weight``, where there is room in them, receive the directions and how far each
-    counts. ``room`` is that of `gram_room`.
+    counts. ``factor_buffers`` is that of `gram_factor_buffers`.
     """
     (M, nle, f, B), (L, a_free, G, motors) = pushed, answer
     A, b, rtol, a_0, margins = passive
@@ -166,14 +166,14 @@ def constrained_acceleration(
     for i in range(len(a_free)):
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
-    weighted, right = room.T, b.copy()
+    weighted, right = factor_buffers.T, b.copy()
     if A.shape[0] < MIN_GRAM_ROWS:
         weighted = np.empty((A.shape[1], A.shape[0]))
     mass_weighted_unit_columns_into(L, A, weighted, right)
     # many rows go by their Gram matrix, which writes no `Q`: the adjoint route of `Dynamics`, which
     # reads that, takes fewer rows only
     if A.shape[0] >= MIN_GRAM_ROWS:
-        gram = gram_factor(room)
+        gram = gram_factor(factor_buffers)
         if gram.smallest_singular >= CLEARANCE_FACTOR * BLEND_FACTOR * rtol:
             margins[0], margins[1] = gram.smallest_singular, 0.0
             return gram_constrained_acceleration(gram, right, B, answer, a_0)

@@ -22,7 +22,7 @@ ITERATIONS = 6
 """Steps of inverse iteration for the smallest singular value."""
 
 
-class GramRoom(NamedTuple):
+class GramFactorBuffers(NamedTuple):
     """What `gram_factor` reads and writes; megabytes, which are not asked for at every state."""
 
     T: Matrix
@@ -34,10 +34,10 @@ class GramRoom(NamedTuple):
 
 
 @allocating
-def gram_room(n: int, m: int) -> GramRoom:
-    """Return room for ``m`` rows of ``n`` velocities, or none for so few that take another way."""
+def gram_factor_buffers(n: int, m: int) -> GramFactorBuffers:
+    """Return buffers for ``m`` rows of ``n`` velocities; of few rows, empty ones."""
     many = m if m >= MIN_GRAM_ROWS else 0
-    return GramRoom(np.empty((n, many)), np.empty((many, many)), np.empty((many, many)))
+    return GramFactorBuffers(np.empty((n, many)), np.empty((many, many)), np.empty((many, many)))
 
 
 class GramFactor(NamedTuple):
@@ -58,9 +58,9 @@ class GramFactor(NamedTuple):
 
 
 @allocating
-def gram_factor(room: GramRoom) -> GramFactor:
-    """Return the factor for the unit rows in ``room.T``."""
-    (T, S, L), m, rank = room, room.T.shape[1], 0
+def gram_factor(buffers: GramFactorBuffers) -> GramFactor:
+    """Return the factor for the unit rows in ``buffers.T``."""
+    (T, S, L), m, rank = buffers, buffers.T.shape[1], 0
     ends, begins = nonzero_ranges(T), np.empty(m, dtype=np.int64)
     banded_gram_into(T, ends, S)
     for i in range(m):

@@ -13,7 +13,7 @@ from ukctrl.core.algebra.factorisation import (
 from ukctrl.core.algebra.gram_factor import (
     MIN_GRAM_ROWS,
     gram_factor,
-    gram_room,
+    gram_factor_buffers,
     project_columns_onto_rows,
 )
 from ukctrl.core.algebra.row_space import (
@@ -46,9 +46,12 @@ def least_mass_weighted_change(
         return -failed
     x[:] = 0.0
     if A.shape[0] >= MIN_GRAM_ROWS:
-        room, right = gram_room(A.shape[1], A.shape[0]), d.copy().reshape((1, -1))
-        mass_weighted_unit_columns_into(L, A, room.T, right)
-        gram = gram_factor(room)
+        factor_buffers, right = (
+            gram_factor_buffers(A.shape[1], A.shape[0]),
+            d.copy().reshape((1, -1)),
+        )
+        mass_weighted_unit_columns_into(L, A, factor_buffers.T, right)
+        gram = gram_factor(factor_buffers)
         # squares cost half the digits: only where surely all rows count in full
         if gram.smallest_singular >= CLEARANCE_FACTOR * BLEND_FACTOR * rtol:
             project_columns_onto_rows(gram, right, x.reshape((-1, 1)))
