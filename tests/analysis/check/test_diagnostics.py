@@ -12,6 +12,7 @@ from ukctrl.analysis.check import diagnostics
 from ukctrl.analysis.check.check_result import MotionCheck, TaskMotionSummary
 from ukctrl.analysis.check.contact_phases import ContactPhase, Touchdown
 from ukctrl.analysis.check.diagnostics import observability_diagnostics
+from ukctrl.analysis.check.loop_stability import TrialRun
 from ukctrl.analysis.check.motion_ranks import ObservabilitySample, hautus_sigma
 from ukctrl.analysis.check.safety_feasibility import (
     MAX_EXPLAINED,
@@ -188,6 +189,19 @@ def test_of_every_block_the_row_that_comes_nearest_is_told():
          "the exact task goes beyond 'c.x' by 0.5 m at t = 2 s, first at t = 1.5 s: the task is to "
          "give way; whether the limit is kept was not tried.", 1.5, ""),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "duration", "is_kept"),
+    [("completed", 2.0, True), ("completed", 0.4, False), ("diverged", 2.0, False)],
+)
+def test_a_limit_is_kept_by_a_run_that_came_to_it(status, duration, is_kept):
+    """The task is furthest beyond half a second after the start."""
+    trial = TrialRun(duration=duration, status=status, message="", returns=False)
+    args = left(cx=[0.5, -0.5]), np.array([1.0, 1.5]), trial
+    [found] = diagnostics._crossing_diagnostics(*args, misjudges=False)
+    assert ("the limit is kept, and" in found.text) == is_kept
+    assert ("was not tried" in found.text) != is_kept
 
 
 def test_what_a_law_keeps_on_another_robot_than_the_true_one_needs_a_margin():

@@ -448,17 +448,18 @@ def _crossing_diagnostics(
             continue
         since = float(t[int(crossed.argmax())])
         values = {"name": curves.names[row], "gap": si(-slack, unit), "since": since}
-        values |= {"t": t[int(h.argmin())], "trial": trial}
-        names = {curves.names[i] for i in rows}
-        overrun = (
-            next((one for one in trial.overruns if one.name in names), None) if trial else None
-        )
+        worst_at, names = float(t[int(h.argmin())]), {curves.names[i] for i in rows}
+        values |= {"t": worst_at, "trial": trial}
+        overruns = () if trial is None else trial.overruns
+        overrun = next((one for one in overruns if one.name in names), None)
         if overrun is not None:
             values |= {"depth": si(overrun.depth, overrun.unit), "overrun": overrun}
             yield diagnose("keep: overrun", "warning", values, since)
-        else:
-            case = "keep: crossed" if trial else "keep: untried"
-            yield diagnose(case, "warning", values, since, misjudges)
+            continue
+        # a run that ends before the limit matters has not kept it
+        ended = -math.inf if trial is None or trial.status != "completed" else trial.duration
+        case = "keep: crossed" if worst_at <= float(t[0]) + ended else "keep: untried"
+        yield diagnose(case, "warning", values, since, misjudges)
 
 
 def observability_diagnostics(samples: Sequence[ObservabilitySample]) -> Iterator[Diagnostic]:
