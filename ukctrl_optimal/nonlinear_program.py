@@ -140,35 +140,40 @@ class NonlinearProgram:
         determined = np.concatenate([p.y.ravel(), p.w.ravel(), p.a.ravel()])
         grid_rows = self._placed(self.path_constraints.evaluation, determined).tolil()
         grid_rows[:, p.path_states.ravel()] = -sp.eye_array(p.path_states.size)
-        # of a program of few points speeds would leap between them
+        controls, (control_low, control_high) = self._control_rows(determined)
+        zeros = np.zeros(motion.shape[0] + grid_rows.shape[0])
+        low, high = (np.resize(bound, inputs.shape[0]) for bound in self._input_bounds())
+        return sp.vstack([motion, grid_rows, inputs, controls], format="csr"), (
+            np.concatenate([zeros, low, control_low]),
+            np.concatenate([zeros, high, control_high]),
+        )
+
+    def _control_rows(self, determined: Indices) -> tuple[sp.sparray, tuple[Vector, Vector]]:
+        """Return rows that keep speeds and ranges of the coordinates all along, and their bounds.
+
+        Of a program of few points speeds would leap between them.
+
+        Args:
+            determined: Where the unknowns are that determine a motion.
+        """
+        n, sigma = self.freedoms.n, self.indices.sigma[0, 0]
         y, rate = control_point_rows(self.scheme, self.steps, n, self.h)
         limits = self.wanted.limit_share * self.freedoms.robot.velocity_limit[self.freedoms.dofs]
-        fast, sides = np.isfinite(limits), np.full((n, 2), [-np.inf, np.inf])
+        sides = np.full((n, 2), [-np.inf, np.inf])
         for k, i in enumerate(self.freedoms.dofs.tolist()):
             sides[k] = self._sides.get(i, sides[k])
-        ended = np.isfinite(sides).any(axis=1)
-        rate_mask, y_mask = np.resize(fast, rate.shape[0]), np.resize(ended, y.shape[0])
-        rates = self._placed(rate[rate_mask], determined)
-        # true rates are those over sigma
-        slack = np.resize(limits[fast], (rates.shape[0], 1))
-        towards = sp.csr_array(
-            (slack.ravel(), (np.arange(len(slack)), np.full(len(slack), p.sigma[0, 0]))),
-            shape=rates.shape,
-        )
-        zeros, none = np.zeros(motion.shape[0] + grid_rows.shape[0]), np.full(len(slack), np.inf)
-        y_sides = np.resize(sides[ended], (int(y_mask.sum()), 2)).T
-        low, high = (np.resize(bound, inputs.shape[0]) for bound in self._input_bounds())
-        parts = (
-            motion,
-            grid_rows,
-            inputs,
-            rates - towards,
-            rates + towards,
-            self._placed(y[y_mask], determined),
-        )
-        return sp.vstack(parts, format="csr"), (
-            np.concatenate([zeros, low, -none, 0.0 * slack.ravel(), y_sides[0]]),
-            np.concatenate([zeros, high, 0.0 * slack.ravel(), none, y_sides[1]]),
+        fast, ended = np.isfinite(limits), np.isfinite(sides).any(axis=1)
+        rates = self._placed(rate[np.resize(fast, rate.shape[0])], determined)
+        ranges = self._placed(y[np.resize(ended, y.shape[0])], determined)
+        # true rates are those over sigma: both bounds move with it
+        count = rates.shape[0]
+        at_limit = np.resize(limits[fast], count), (np.arange(count), np.full(count, sigma))
+        slack = sp.csr_array(at_limit, shape=rates.shape)
+        zeros, none = np.zeros(count), np.full(count, np.inf)
+        lower, upper = np.resize(sides[ended], (ranges.shape[0], 2)).T
+        return sp.vstack([rates - slack, rates + slack, ranges]), (
+            np.concatenate([-none, zeros, lower]),
+            np.concatenate([zeros, none, upper]),
         )
 
     def _placed(self, rows: sp.sparray, columns: Indices) -> sp.csr_array:

@@ -33,7 +33,7 @@ from ukctrl.control.safety.tick_prediction import (
     prediction_change,
 )
 from ukctrl.core.algebra.block_diagonal import apply_input_blockwise
-from ukctrl.core.algebra.factorisation import copy_into, dot, long_dot, matvec
+from ukctrl.core.algebra.factorisation import copy_into, dot, gather_rows, long_dot, matvec
 from ukctrl.core.algebra.input_authority import authority_scales_from, zero_uncontrolled_rows
 from ukctrl.core.algebra.lexicographic_qp import (
     LexicographicQP,
@@ -133,13 +133,6 @@ def factor_servo_qp(
     matvec(H, u_nominal, aim)  # as the program adds up, so that nothing is missing
     args = served.ends, served.scale, served.root_inverse, u_nominal, bounds.C, served.rtol
     return factor_lexicographic(H, aim, *args)
-
-
-@compiled
-def gather_rows(X: Matrix, order: Indices, into: Matrix) -> None:
-    """Write rows of a matrix in some order."""
-    for i in range(len(order)):
-        copy_into(X[order[i]], into[i])
 
 
 @allocating

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, deferred, inlined
 from ukctrl.core.tie_breaking import TIE_RTOL
 
@@ -58,6 +58,13 @@ def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
         entries, into = x.reshape(-1), target.reshape(-1)
         for i in range(len(entries)):
             into[i] = entries[i]
+
+
+@compiled
+def gather_rows(X: Matrix, order: Indices, into: Matrix) -> None:
+    """Write some rows of a matrix in some order."""
+    for i in range(len(order)):
+        copy_into(X[order[i]], into[i])
 
 
 @compiled

@@ -8,7 +8,11 @@ from typing import final
 import numpy as np
 
 from ukctrl.core.algebra.decompositions import inverse, orthogonal_complement
-from ukctrl.core.algebra.factorisation import copy_into, matvec_transposed, solve_upper_columns
+from ukctrl.core.algebra.factorisation import (
+    gather_rows,
+    matvec_transposed,
+    solve_upper_columns,
+)
 from ukctrl.core.algebra.row_space import mass_weighted_unit_columns, row_space
 from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import allocating, deferred
@@ -99,8 +103,7 @@ def write_tangent(free: Matrix, chosen: Indices, N: Matrix) -> None:
     """Write all velocities from chosen ones, see `ConstraintNullSpace.tangent`."""
     n, k = free.shape
     basis = np.empty((k, k))
-    for i in range(k):
-        copy_into(free[chosen[i]], basis[i])
+    gather_rows(free, chosen, basis)
     turned = inverse(basis)
     for r in range(n):
         matvec_transposed(free[r], turned, N[r])

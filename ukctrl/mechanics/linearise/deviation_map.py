@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import (
-    copy_into,
-    matvec_transposed,
-)
+from ukctrl.core.algebra.factorisation import copy_into, gather_rows, matvec_transposed
 from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import allocating
 from ukctrl.mechanics.linearise.constraint_null_space import constraint_directions, write_tangent
@@ -73,8 +70,7 @@ def write_deviation_map(
     of_positions = free
     if len(position_rows) < len(A):
         rows = np.empty((len(position_rows), n))
-        for k in range(len(position_rows)):
-            copy_into(A[position_rows[k]], rows[k])
+        gather_rows(A, position_rows, rows)
         _, of_positions = constraint_directions(L, rows, rtol)
     if free.shape[1] != len(j) or of_positions.shape[1] != len(i):
         return OTHER_FREEDOMS

@@ -7,10 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import (
-    cholesky,
-    copy_into,
-)
+from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.algebra.sparse_products import (
     matmul,
     matmul_into,

@@ -42,9 +42,7 @@ from ukctrl.mechanics.dynamics import Dynamics, StabilisationGains, passive_cons
 from ukctrl.mechanics.integrability import positional_rows
 from ukctrl.mechanics.linearise.constraint_null_space import ConstraintNullSpace
 from ukctrl.mechanics.linearise.deviation_map import DeviationMap, write_deviation_map
-from ukctrl.mechanics.linearise.directional_differences import (
-    DirectionalDifferences,
-)
+from ukctrl.mechanics.linearise.directional_differences import DirectionalDifferences
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
 from ukctrl.mechanics.linearise.linear_system_kernels import (
     LinearArrays,

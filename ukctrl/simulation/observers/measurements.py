@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.factorisation import copy_into, gather_rows
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
@@ -93,7 +93,7 @@ class JointMeasurement(Measurement):
         return rows
 
     def slope_steps(self, x: EstimateArrays, full: Matrix, H: Matrix) -> Iterable[KernelStep]:
-        return (BoundKernel(copy_rows, full, self._rows, H),)
+        return (BoundKernel(gather_rows, full, self._rows, H),)
 
     @property
     def _rows(self) -> Indices:
@@ -118,13 +118,6 @@ def joint_innovation(
         out[k] = dq[positions[k]]
     for k in range(len(speeds)):
         out[len(positions) + k] = v_read[speeds[k]] - v[speeds[k]]
-
-
-@compiled
-def copy_rows(X: Matrix, rows: Indices, out: Matrix) -> None:
-    """Write some rows of a matrix."""
-    for k in range(len(rows)):
-        copy_into(X[rows[k]], out[k])
 
 
 @final
